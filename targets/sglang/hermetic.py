@@ -1,0 +1,121 @@
+"""Import one SGLang tree's allocators into this process, without SGLang's dependencies.
+
+Guarantees: only the modules that `finder.is_real` names are executed; nothing is installed,
+downloaded or written outside a cache of ours; imports that others make are not touched. Needs torch
+and the real msgspec. Triton is used where it can be imported: on a GPU as it is, on a CPU through
+its interpreter; where it cannot, releases with a CPU path of their own work and say
+`kernels: native`.
+
+One process holds one release. Importing a second, different one is an error, because the first
+one's modules stay in `sys.modules` and in every object made from them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from oracle.errors import KvoracleError, TargetUnavailable
+from targets.sglang.checkout import find_package, version_of
+from targets.sglang.finder import GENUINE, OutsideImports, SglangFinder
+from targets.sglang.release import Release
+
+_imported: Release | None = None
+
+
+def import_release(root: Path, *, device: str = "cpu", keep_bytecode: bool = False) -> Release:
+    """The allocators of the SGLang tree at `root`, imported hermetically in this process.
+
+    Args:
+        root: an unpacked wheel, a checkout, or the `sglang` folder itself.
+        device: "cpu" or "cuda"; on "cpu" Triton kernels run in Triton's interpreter.
+        keep_bytecode: keep compiled modules beside the sources (for a cache that is ours).
+
+    Raises:
+        TargetUnavailable: no SGLang there, torch or msgspec is missing, or its import failed.
+        KvoracleError: this process already holds another release, or another SGLang.
+    """
+    global _imported
+    package = find_package(root)
+    if _imported is not None:
+        if _imported.package == package and _imported.device == device:
+            return _imported
+        raise KvoracleError(
+            f"this process already holds SGLang {_imported.version} from {_imported.package} on "
+            f"{_imported.device}: one process can test one release on one device; run "
+            f"{package} in a process of its own"
+        )
+    if "sglang" in sys.modules:
+        raise KvoracleError(
+            "sglang was already imported in this process by something else: "
+            "run kvoracle in a process of its own"
+        )
+    _require("torch")
+    _require("msgspec")
+    has_triton = _prepare_triton(device)
+    genuine = GENUINE if has_triton else GENUINE - {"triton"}
+    finder = SglangFinder(package, OutsideImports(genuine), keep_bytecode)
+    sys.meta_path.insert(0, finder)
+    try:
+        release = Release(package, version_of(package), device, has_triton)
+    except Exception as error:
+        sys.meta_path.remove(finder)
+        _forget()
+        if isinstance(error, KvoracleError):
+            raise
+        raise TargetUnavailable(
+            f"the allocators of {package} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
+    _imported = release
+    return release
+
+
+def executed_files(package: Path) -> list[Path]:
+    """The files of the tree that this process has executed, relative to the folder above it."""
+    files = []
+    for name, module in sorted(sys.modules.items()):
+        origin = getattr(module, "__file__", None)
+        if name.startswith("sglang.") and origin is not None:
+            files.append(Path(origin).relative_to(package.parent))
+    return files
+
+
+def _require(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise TargetUnavailable(
+            f"real SGLang releases need {name}, which cannot be imported here ({error}): "
+            f"install {name}"
+        ) from error
+
+
+def _prepare_triton(device: str) -> bool:
+    """Import Triton in the mode that the device needs; False where there is no Triton."""
+    if device == "cpu" and "triton" not in sys.modules:
+        os.environ["TRITON_INTERPRET"] = "1"
+    try:
+        triton = importlib.import_module("triton")
+        language = importlib.import_module("triton.language")
+    except ImportError:
+        return False
+    # A function of Triton's own library shows in which mode Triton was imported; setting the
+    # variable later changes the kernels decorated after it and not those.
+    interpreted = not isinstance(language.cdiv, triton.JITFunction)
+    if interpreted != (device == "cpu"):
+        wanted = "with TRITON_INTERPRET=1" if device == "cpu" else "without TRITON_INTERPRET"
+        raise KvoracleError(
+            f"Triton was imported earlier in the wrong mode for device {device}: "
+            f"start the process {wanted}"
+        )
+    return True
+
+
+def _forget() -> None:
+    """Take the modules of a failed import out again, so that the next tree starts clean."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "sglang"]:
+        del sys.modules[name]

@@ -1,0 +1,175 @@
+"""One imported release: its allocator classes, and instances of them with stand-in pools.
+
+The classes are the release's own, untouched. Constructor arguments differ between releases; they
+are passed by name to whatever the class's signature asks for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from oracle.errors import TargetUnavailable
+from targets.sglang.kv_pools import SubPool, hybrid_pool
+from targets.sglang.releases import LOCATIONS
+
+KV_DTYPE = torch.float16
+
+
+class Release:
+    """The allocators of one SGLang tree, as imported in this process.
+
+    Attributes:
+        package: the `sglang` folder.
+        version: what the tree says it is, None for a checkout that says nothing.
+        device: "cpu" or "cuda".
+        has_triton: whether Triton could be imported.
+        token_allocator_class, paged_allocator_class, swa_allocator_class: the release's classes.
+        pure_swa_allocator_class: the same, None before 0.5.15.
+        invariants_module: `srt.utils.invariants`, None where the allocators do not use it.
+    """
+
+    def __init__(self, package: Path, version: str | None, device: str, has_triton: bool) -> None:
+        self.package = package
+        self.version = version
+        self.device = device
+        self.has_triton = has_triton
+        self.token_allocator_class = self._class("token")
+        self.paged_allocator_class = self._class("paged")
+        self.swa_allocator_class = self._class("hybrid-swa")
+        self.pure_swa_allocator_class = self._optional_class("pure-swa")
+        self._pool_class = self._class("hybrid-pool")
+        swa_module = importlib.import_module(self.swa_allocator_class.__module__)
+        self.invariants_module: ModuleType | None = (
+            importlib.import_module("sglang.srt.utils.invariants")
+            if hasattr(swa_module, "expect")
+            else None
+        )
+        self.kernels = self._kernels()
+
+    def _kernels(self) -> str:
+        """How paged allocation computes its slots: gpu, interpreter, native or none."""
+        uses_triton = getattr(self.make_paged(8, 4), "use_triton_kernels", True)
+        if not uses_triton:
+            return "native"
+        if not self.has_triton:
+            return "none"
+        return "gpu" if self.device != "cpu" else "interpreter"
+
+    def _optional_class(self, role: str) -> Any:
+        """The class with that role, None if no known module of the tree has it."""
+        for module_name, class_name in LOCATIONS[role]:
+            try:
+                module = importlib.import_module(module_name)
+            except ModuleNotFoundError as error:
+                if error.name is not None and module_name.startswith(error.name):
+                    continue
+                raise
+            found = getattr(module, class_name, None)
+            if found is not None:
+                return found
+        return None
+
+    def _class(self, role: str) -> Any:
+        found = self._optional_class(role)
+        if found is None:
+            places = ", ".join(f"{module}.{name}" for module, name in LOCATIONS[role])
+            raise TargetUnavailable(
+                f"{self.package} has no {role} allocator that kvoracle knows: looked for {places}"
+            )
+        return found
+
+    def make_token(self, size: int, *, need_sort: bool = False) -> Any:
+        """A token allocator (page size 1) of `size` slots."""
+        return _construct(
+            self.token_allocator_class,
+            size=size,
+            dtype=KV_DTYPE,
+            device=self.device,
+            kvcache=SubPool(size, 1, KV_DTYPE, self.device),
+            need_sort=need_sort,
+        )
+
+    def make_paged(self, size: int, page_size: int, *, need_sort: bool = False) -> Any:
+        """A paged allocator of `size` slots in pages of `page_size`."""
+        return _construct(
+            self.paged_allocator_class,
+            size=size,
+            page_size=page_size,
+            dtype=KV_DTYPE,
+            device=self.device,
+            kvcache=SubPool(size, page_size, KV_DTYPE, self.device),
+            need_sort=need_sort,
+        )
+
+    def make_swa(
+        self, size_full: int, size_swa: int, page_size: int, *, need_sort: bool = False
+    ) -> Any:
+        """A hybrid-swa allocator with `size_full` FULL and `size_swa` SWA slots."""
+        return _construct(
+            self.swa_allocator_class,
+            size=size_full,
+            size_swa=size_swa,
+            page_size=page_size,
+            dtype=KV_DTYPE,
+            device=self.device,
+            kvcache=self._hybrid_pool(size_full, size_swa, page_size),
+            need_sort=need_sort,
+        )
+
+    def make_pure_swa(self, size_swa: int, *, need_sort: bool = False) -> Any:
+        """A pure-swa allocator (page size 1) of `size_swa` slots.
+
+        Raises:
+            TargetUnavailable: the release has none (before 0.5.15).
+        """
+        if self.pure_swa_allocator_class is None:
+            raise TargetUnavailable(f"SGLang {self.version} has no pure-swa allocator")
+        return _construct(
+            self.pure_swa_allocator_class,
+            size=size_swa,
+            size_swa=size_swa,
+            page_size=1,
+            dtype=KV_DTYPE,
+            device=self.device,
+            kvcache=self._hybrid_pool(size_swa, size_swa, 1),
+            need_sort=need_sort,
+        )
+
+    def _hybrid_pool(self, size_full: int, size_swa: int, page_size: int) -> Any:
+        full = SubPool(size_full, page_size, KV_DTYPE, self.device)
+        swa = SubPool(size_swa, page_size, KV_DTYPE, self.device)
+        return hybrid_pool(self._pool_class, full, swa)
+
+
+def takes(allocator_class: Any, argument: str) -> bool:
+    """Whether the class's constructor has an argument of that name (say `need_sort`)."""
+    return argument in inspect.signature(allocator_class.__init__).parameters
+
+
+def _construct(allocator_class: Any, **offered: object) -> Any:
+    """An instance, given those of the offered arguments that its constructor has.
+
+    Raises:
+        TargetUnavailable: it requires an argument that is not among them.
+    """
+    parameters = dict(inspect.signature(allocator_class.__init__).parameters)
+    del parameters["self"]
+    missing = [
+        name
+        for name, parameter in parameters.items()
+        if name not in offered
+        and parameter.default is inspect.Parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
+    if missing:
+        raise TargetUnavailable(
+            f"{allocator_class.__name__} of this tree requires {', '.join(missing)}, "
+            "which kvoracle does not know how to give it"
+        )
+    return allocator_class(**{name: offered[name] for name in parameters if name in offered})
