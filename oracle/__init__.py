@@ -1,0 +1,1 @@
+"""The reference allocators, the vocabulary of operations, the laws and the judge: plain Python and msgspec only."""

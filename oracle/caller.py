@@ -1,0 +1,86 @@
+"""The caller: turns each operation of a trace into concrete calls, and keeps its books from what came back.
+
+``Caller.plan(operation)`` is a generator: it yields a ``Planned`` call and must be sent its ``Outcome``. An operation that
+does not apply yields nothing (it is skipped). Guarantees that equal outcomes give equal calls; it looks at nothing of
+the allocator but outcomes and the public available sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+
+from msgspec import Struct
+
+from oracle.call import Call
+from oracle.geometry import Geometry
+from oracle.legality import Breaches
+from oracle.observation import Outcome
+from oracle.operations import Alloc, Backup, Base, Decode, Extend, ExtendTail, Load, Restore, Unit
+from oracle.ownership import Ownership
+
+LARGEST_AMOUNT_PAGES = 8
+ALLOCATING = (Alloc, Extend, ExtendTail, Decode, Load, Backup, Restore)
+
+
+class Planned(Struct, frozen=True):
+    """A call that is about to be made, and the preconditions that it breaks (none: it is legal)."""
+
+    call: Call
+    breaches: Breaches = ()
+
+
+Plan = Generator[Planned, Outcome, None]
+Planner = Callable[["Caller", Base], Plan]
+
+
+class Caller:
+    """The caller of one allocator of ``geometry``, which has ``methods``.
+
+    ``legal_only``: batches leave out requests that could only be grown illegally (the runner skips whole illegal calls).
+    ``available_full`` and ``available_swa`` are the public available sizes in slots, set by the runner before each plan.
+    """
+
+    def __init__(
+        self, geometry: Geometry, methods: frozenset[str], *, legal_only: bool = False
+    ) -> None:
+        self.geometry = geometry
+        self.methods = methods
+        self.legal_only = legal_only
+        self.page_size = geometry.page_size
+        self.hybrid = geometry.family == "hybrid-swa"
+        self.books = Ownership(geometry.page_size)
+        self.saved: Ownership | None = None
+        """The books as they were at the last backup."""
+        self.saved_is_valid = False
+        """Whether only allocations came after the last backup, so that a restore is legal."""
+        self.available_full = geometry.size
+        self.available_swa = geometry.size_swa if self.hybrid else geometry.size
+
+    def plan(self, operation: Base) -> Plan:
+        """The calls of ``operation``, one after the other; each wants the outcome of the last."""
+        from oracle.planning import PLANNERS
+
+        self.saved_is_valid = self.saved_is_valid and isinstance(operation, ALLOCATING)
+        self.books.written.clear()
+        self.books.loaded_peers.clear()
+        return PLANNERS[type(operation)](self, operation)
+
+    def has(self, method: str) -> bool:
+        """Whether the target has this method."""
+        return method in self.methods
+
+    def slots_of(self, amount: int, unit: Unit, *, room: int = 0, full_only: bool = False) -> int:
+        """Read an ``amount`` in slots. ``room``: slots still open on the row's last page; ``full_only``: no peers are wanted."""
+        size = self.page_size
+        if unit == "tokens":
+            return amount % (LARGEST_AMOUNT_PAGES * size + 1)
+        if unit == "pages":
+            return (1 + amount % LARGEST_AMOUNT_PAGES) * size
+        if unit == "edge":
+            return (1 + amount // 3 % LARGEST_AMOUNT_PAGES) * size + amount % 3 - 1
+        available = (
+            self.available_full if full_only else min(self.available_full, self.available_swa)
+        )
+        step = amount % 8
+        pages = available // size + ((step + 1) // 2 if step % 2 else -(step // 2))
+        return max(0, pages * size + room)

@@ -1,0 +1,90 @@
+"""What can be seen of an allocator: the outcome of a call, and the whole state after it (contract_paged_swa §14).
+
+The oracle predicts these structures, a target reports them, and the judge compares them field by field.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+ErrorKind = Literal["AssertionError", "NotImplementedError", "ValueError", "invariant"]
+
+
+class Hit(Struct, frozen=True):
+    """An invariant that was evaluated and found ``count`` (one or more) elements for which its predicate is false."""
+
+    name: str
+    count: int
+
+
+class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one call gave back.
+
+    ``value``: the returned slots in order; None where the call returned None (a refusal, or a call with no result).
+    ``error``: "" when nothing was raised; the exception class of a contract error (``AssertionError``,
+    ``NotImplementedError``, ``ValueError``); ``invariant:NAME`` for the error of an asserting invariant; ``crash:CLASS`` for
+    any other exception. ``message`` is for people and never compared.
+    ``hits``: invariants with false elements in order of evaluation, up to and including the one that raised; recorded
+    at every level, also at off, where nothing is said aloud.
+    ``counted``: the names in ``hits`` for which the release's own counter moved by that hit's count (§2: GUARD at warn);
+    None when the target has no counter that can be read.
+    ``dtype``: of a returned tensor ("int64"), "" when none was returned.
+    """
+
+    value: tuple[int, ...] | None = None
+    error: str = ""
+    message: str = ""
+    hits: tuple[Hit, ...] = ()
+    counted: tuple[Hit, ...] | None = None
+    dtype: str = ""
+
+
+class PoolState(Struct, kw_only=True):
+    """One pool's lists, in order. Token pools hold slots, paged pools hold page ids.
+
+    ``staged``: entries in order (a token pool has its release list as one entry, or none when it is empty);
+    ``group``: the plain pile, None when no group is open, an entry for each deferred call; ``page_pile``: the page-id
+    pile of a paged pool, an entry for each deferred call; ``all_free``: what ``get_all_free_pages`` says (§1), None where the
+    target has no such call. ``size`` is in slots, ``available`` is ``available_size()`` in slots.
+    """
+
+    size: int
+    available: int
+    free: list[int]
+    staged: list[list[int]]
+    staged_count: int
+    group: list[list[int]] | None
+    page_pile: list[list[int]]
+    all_free: list[int] | None = None
+
+
+class Snapshot(Struct, kw_only=True):
+    """The whole state of an allocator.
+
+    Token and paged families: ``full`` only, ``swa`` and ``mapping`` None. Hybrid: both pools, ``mapping`` (the table from
+    FULL slot to SWA slot with its sentinel, length ``size + page_size + 1``), ``group`` (the composite's own
+    pile: None when closed), ``swa_set_pile`` (gathered SWA slots, zeros included) and ``swa_page_pile`` (SWA page ids; slots at page size 1), an entry for each deferred call.
+    ``queries``: what the public size queries answer, by name: ``available_size``, ``full_available_size``,
+    ``swa_available_size``, ``size``, ``size_full``, ``size_swa``. ``new_pages``: ``new_pages_available(f, s)`` for f and s in
+    0, 1, and exactly what is available on that side, and one more (row-major over ``new_pages_grid``), empty where the family has none.
+    """
+
+    full: PoolState
+    swa: PoolState | None = None
+    mapping: list[int] | None = None
+    group: list[list[int]] | None = None
+    swa_set_pile: list[list[int]]
+    swa_page_pile: list[list[int]]
+    queries: dict[str, int]
+    new_pages: list[bool]
+
+
+def new_pages_grid(full_pages: int, swa_pages: int) -> list[tuple[int, int]]:
+    """The (f, s) pairs on which ``new_pages_available`` is compared, from the whole pages available on each side."""
+    return [
+        (full, swa)
+        for full in (0, 1, full_pages, full_pages + 1)
+        for swa in (0, 1, swa_pages, swa_pages + 1)
+    ]

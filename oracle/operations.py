@@ -1,0 +1,334 @@
+"""The vocabulary: one frozen struct for each thing a caller does, and the table of all of them.
+
+Operations name requests and positions in their rows by wide integers taken modulo what is live, newest first (0 is the
+newest request), so that a trace keeps its meaning on any target and after any earlier operation is deleted.
+``oracle.caller`` turns an operation into calls. Raw slots appear only where the fault under test is about them.
+
+Common fields: ``request`` (which live request), ``page``/``pages`` (which pages of its row: a start, and how many beyond
+the first), ``first``/``count`` (the same in slots), ``wide`` (int64 index tensors rather than int32 rows),
+``overwrite`` (the caller overwrites the tensor it has just passed).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+Unit = Literal["tokens", "pages", "edge", "left"]
+"""How an ``amount`` is read: slots; whole pages; whole pages and one slot more or less; what is left, exactly or nearly."""
+
+SetMethod = Literal["free", "free_swa", "free_full"]
+SegmentMethod = Literal["free_segment", "free_swa_segment", "free_full_segment"]
+PluralMethod = Literal["free_segments", "free_full_segments"]
+FreeMethod = Literal[
+    "free",
+    "free_swa",
+    "free_full",
+    "free_segment",
+    "free_swa_segment",
+    "free_full_segment",
+    "free_page_ids",
+]
+Arrangement = Literal["ascending", "descending", "doubled"]
+SegmentArrangement = Literal["ascending", "descending", "sharing"]
+
+
+class Base(Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", omit_defaults=True):
+    """The base of every operation: plain data, one JSON object with a ``kind``."""
+
+
+class Alloc(Base, frozen=True, tag="alloc"):
+    """A new request gets ``amount`` from ``alloc`` (where a page size above 1 has no ``alloc``: from ``alloc_extend``)."""
+
+    amount: int = 0
+    unit: Unit = "tokens"
+
+
+class Part(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One request of a batch: 0 is a new request, k the k-th newest live one; it grows by ``amount``."""
+
+    request: int = 0
+    amount: int = 0
+    unit: Unit = "tokens"
+
+
+class Extend(Base, frozen=True, tag="extend"):
+    """Several requests grow in one ``alloc_extend`` (at page size 1 in one ``alloc``). ``count_pages`` passes the page count too."""
+
+    parts: tuple[Part, ...] = (Part(),)
+    count_pages: bool = False
+
+
+class ExtendTail(Base, frozen=True, tag="extend-tail"):
+    """Tail preallocation: FULL slots for ``amount``, peers for the last ``tail`` of them only; aligned ones start on a page."""
+
+    request: int = 0
+    amount: int = 0
+    unit: Unit = "tokens"
+    tail: int = 0
+    aligned: bool = True
+
+
+class Decode(Base, frozen=True, tag="decode"):
+    """``count`` + 1 live requests from ``request`` on get one token each."""
+
+    request: int = 0
+    count: int = 0
+
+
+class Fork(Base, frozen=True, tag="fork"):
+    """A new request shares the first ``pages`` + 1 whole pages of another one's row. No call on the allocator."""
+
+    request: int = 0
+    pages: int = 0
+
+
+class Load(Base, frozen=True, tag="load"):
+    """A row is loaded from outside: FULL slots straight from the FULL pool, with no peers."""
+
+    amount: int = 0
+    unit: Unit = "pages"
+
+
+class Recover(Base, frozen=True, tag="recover"):
+    """New peers for a range of a row: slots straight from the SWA pool, then mapped. ``freed``: a row freed in this group."""
+
+    request: int = 0
+    page: int = 0
+    pages: int = 0
+    freed: bool = False
+
+
+class TransferPeers(Base, frozen=True, tag="transfer-peers"):
+    """Recovery of a locked row: the peers of ``donor``'s range are taken from it and given to ``request``'s range."""
+
+    request: int = 0
+    donor: int = 1
+    page: int = 0
+    donor_page: int = 0
+    pages: int = 0
+
+
+class ReturnPeers(Base, frozen=True, tag="return-peers"):
+    """A range's peers go back by hand: translated, unmapped, and freed straight on the SWA pool."""
+
+    request: int = 0
+    page: int = 0
+    pages: int = 0
+
+
+class ClearMapping(Base, frozen=True, tag="clear-mapping"):
+    """The caller clears mapping entries, slot by slot."""
+
+    request: int = 0
+    first: int = 0
+    count: int = 0
+
+
+class Translate(Base, frozen=True, tag="translate"):
+    """The caller looks peers up; ``sentinel`` appends slot -1."""
+
+    request: int = 0
+    first: int = 0
+    count: int = 0
+    sentinel: bool = False
+
+
+class Evict(Base, frozen=True, tag="evict"):
+    """Window eviction: the first ``pages`` + 1 pages that still have peers lose them by ``free_swa_segment``."""
+
+    request: int = 0
+    pages: int = 0
+    wide: bool = False
+    overwrite: bool = False
+
+
+class Free(Base, frozen=True, tag="free"):
+    """A set-shaped free of ``count`` + 1 slots of a row."""
+
+    method: SetMethod = "free"
+    request: int = 0
+    first: int = 0
+    count: int = 0
+    arrangement: Arrangement = "ascending"
+    wide: bool = False
+    overwrite: bool = False
+
+
+class FreeSegment(Base, frozen=True, tag="free-segment"):
+    """A segment free of ``pages`` + 1 pages. ``cut`` slots are left off the end of the last page, ``shift`` moves the
+    start off its page boundary, ``direct`` calls the FULL pool itself."""
+
+    method: SegmentMethod = "free_segment"
+    request: int = 0
+    page: int = 0
+    pages: int = 0
+    cut: int = 0
+    shift: int = 0
+    direct: bool = False
+    wide: bool = False
+    overwrite: bool = False
+
+
+class FreeSegments(Base, frozen=True, tag="free-segments"):
+    """Several segments of one row in one plural call: from ``page`` on, runs of ``runs`` pages, every second one left out."""
+
+    method: PluralMethod = "free_segments"
+    request: int = 0
+    page: int = 0
+    runs: tuple[int, ...] = (0,)
+    arrangement: SegmentArrangement = "ascending"
+    wide: bool = False
+    overwrite: bool = False
+
+
+class FreePages(Base, frozen=True, tag="free-pages"):
+    """A free by page id of ``pages`` + 1 pages of a row."""
+
+    request: int = 0
+    page: int = 0
+    pages: int = 0
+    wide: bool = False
+    overwrite: bool = False
+
+
+class Release(Base, frozen=True, tag="release"):
+    """A finished request gives everything back: tombstoned parts FULL-only first, then the rest, in plural segment calls."""
+
+    request: int = 0
+    wide: bool = False
+    overwrite: bool = False
+
+
+class StaleFree(Base, frozen=True, tag="stale-free"):
+    """A range that was freed before is freed again: the ``age``-th newest one, by ``method``."""
+
+    method: FreeMethod = "free"
+    age: int = 0
+    wide: bool = False
+    overwrite: bool = False
+
+
+class RawFree(Base, frozen=True, tag="raw-free"):
+    """A free of raw slots (page ids for ``free_page_ids``), clamped to -1 and the last slot of the FULL pool."""
+
+    method: FreeMethod = "free"
+    slots: tuple[int, ...] = (0,)
+    wide: bool = False
+
+
+class EmptyFree(Base, frozen=True, tag="empty-free"):
+    """A free of nothing; segment forms get ``start_pos``."""
+
+    method: FreeMethod = "free"
+    start_pos: int = 0
+    wide: bool = False
+
+
+class GroupBegin(Base, frozen=True, tag="group-begin"):
+    """``free_group_begin``."""
+
+
+class GroupEnd(Base, frozen=True, tag="group-end"):
+    """``free_group_end``."""
+
+
+class Merge(Base, frozen=True, tag="merge"):
+    """``merge_and_sort_free`` of the pool, of a hybrid allocator's SWA pool if ``swa``."""
+
+    swa: bool = False
+
+
+class Clear(Base, frozen=True, tag="clear"):
+    """``clear``: every request is forgotten."""
+
+
+class Resize(Base, frozen=True, tag="resize"):
+    """``resize`` to between one page and the geometry's pages (0 keeps all of them), and ``clear``."""
+
+    full: int = 0
+    swa: int = 0
+
+
+class Backup(Base, frozen=True, tag="backup"):
+    """``backup_state``, where a target has it."""
+
+
+class Restore(Base, frozen=True, tag="restore"):
+    """``restore_state`` of the last backup: rows allocated since then are forgotten."""
+
+
+class Misuse(Base, frozen=True, tag="misuse"):
+    """A call that the contract refuses for this family, page size or batch, with its arguments otherwise in order."""
+
+    what: Literal[
+        "alloc-on-pages",
+        "extend-on-slots",
+        "decode-on-slots",
+        "tail-batch",
+        "tail-too-long",
+        "uneven-mapping",
+    ] = "extend-on-slots"
+
+
+class Drain(Base, frozen=True, tag="drain"):
+    """The end of a trace: an open group is closed and every request releases everything."""
+
+
+Operation = (
+    Alloc | Extend | ExtendTail | Decode | Fork | Load | Recover | TransferPeers | ReturnPeers
+    | ClearMapping | Translate | Evict | Free | FreeSegment | FreeSegments | FreePages | Release
+    | StaleFree | RawFree | EmptyFree | GroupBegin | GroupEnd | Merge | Clear | Resize
+    | Backup | Restore | Misuse | Drain
+)  # fmt: skip
+
+EVERYWHERE = frozenset({"token", "paged", "hybrid-swa"})
+HYBRID = frozenset({"hybrid-swa"})
+
+
+class Kind(Struct, frozen=True):
+    """One row of the operation table: which families have it, whether only a hostile caller does it, and how often it is drawn."""
+
+    operation: type[Base]
+    families: frozenset[str] = EVERYWHERE
+    hostile: bool = False
+    weight: int = 4
+
+
+OPERATION_TABLE: tuple[Kind, ...] = (
+    Kind(Alloc, EVERYWHERE, weight=4),
+    Kind(Extend, EVERYWHERE, weight=8),
+    Kind(ExtendTail, HYBRID, weight=5),
+    Kind(Decode, EVERYWHERE, weight=5),
+    Kind(Fork, EVERYWHERE, weight=2),
+    Kind(Load, HYBRID, weight=3),
+    Kind(Recover, HYBRID, weight=4),
+    Kind(TransferPeers, HYBRID, weight=2),
+    Kind(ReturnPeers, HYBRID, weight=2),
+    Kind(ClearMapping, HYBRID, weight=1),
+    Kind(Translate, HYBRID, weight=1),
+    Kind(Evict, HYBRID, weight=6),
+    Kind(Free, EVERYWHERE, weight=7),
+    Kind(FreeSegment, EVERYWHERE, weight=8),
+    Kind(FreeSegments, EVERYWHERE, weight=4),
+    Kind(FreePages, frozenset({"token", "paged"}), weight=3),
+    Kind(Release, EVERYWHERE, weight=5),
+    Kind(StaleFree, EVERYWHERE, hostile=True, weight=4),
+    Kind(RawFree, EVERYWHERE, hostile=True, weight=2),
+    Kind(EmptyFree, EVERYWHERE, weight=1),
+    Kind(GroupBegin, EVERYWHERE, weight=4),
+    Kind(GroupEnd, EVERYWHERE, weight=4),
+    Kind(Merge, EVERYWHERE, weight=2),
+    Kind(Clear, EVERYWHERE, weight=1),
+    Kind(Resize, EVERYWHERE, weight=1),
+    Kind(Backup, EVERYWHERE, weight=1),
+    Kind(Restore, EVERYWHERE, weight=1),
+    Kind(Misuse, EVERYWHERE, hostile=True, weight=1),
+)
+"""Every operation that a generator may draw (``Drain`` ends a trace and is not drawn)."""
+
+
+def kind_of(operation: Base) -> str:
+    """The name of an operation's kind as it stands in trace files (``free-segment``)."""
+    return str(operation.__struct_config__.tag)

@@ -1,0 +1,178 @@
+"""Operations that give a request slots: alloc, extend, tail preallocation, decode, load; and the fork that needs no call."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from oracle import legality
+from oracle import operations as op
+from oracle.call import Call
+from oracle.caller import Caller, Plan, Planned
+from oracle.ownership import Request
+
+MOST_PARTS = 16
+
+
+class _Growth(Struct):
+    """A request of a batch (None: a new one), how long its row is and how long it gets."""
+
+    request: Request | None
+    prefix: int
+    amount: int
+
+    def last_loc(self) -> int:
+        return self.request.slots[-1] if self.request is not None and self.request.slots else -1
+
+
+def plan_alloc(caller: Caller, operation: op.Alloc) -> Plan:
+    """A new request; hybrid allocators with pages have no ``alloc``, so it becomes an extend (§6.2)."""
+    amount = caller.slots_of(operation.amount, operation.unit)
+    if caller.hybrid and caller.page_size > 1:
+        yield from _grow_together(caller, [_Growth(None, 0, amount)], False)
+        return
+    outcome = yield Planned(Call(method="alloc", need=amount))
+    if outcome.value:
+        caller.books.grow(
+            caller.books.open_request(), outcome.value, peered=_peers(caller, outcome.value)
+        )
+
+
+def plan_extend(caller: Caller, operation: op.Extend) -> Plan:
+    """A batch of requests grows; a request that is named twice grows once."""
+    batch: list[_Growth] = []
+    for part in operation.parts[:MOST_PARTS]:
+        request = caller.books.newest(part.request - 1) if part.request > 0 else None
+        if request is not None and any(growth.request is request for growth in batch):
+            continue
+        if request is not None and caller.legal_only and _growing(caller, request):
+            continue
+        prefix = len(request.slots) if request is not None else 0
+        amount = caller.slots_of(part.amount, part.unit, room=-prefix % caller.page_size)
+        batch.append(_Growth(request, prefix, amount))
+    if batch:
+        yield from _grow_together(caller, batch, operation.count_pages)
+
+
+def plan_decode(caller: Caller, operation: op.Decode) -> Plan:
+    """One token more for each of several requests: ``alloc_decode``, at page size 1 ``alloc`` (§5.4)."""
+    count = min(1 + operation.count % MOST_PARTS, len(caller.books.requests))
+    chosen = [caller.books.newest(operation.request + index) for index in range(count)]
+    batch = [
+        _Growth(request, len(request.slots), 1)
+        for request in chosen
+        if request is not None and not (caller.legal_only and _growing(caller, request))
+    ]
+    if not batch:
+        return
+    if caller.page_size == 1:
+        yield from _grow_together(caller, batch, False)
+        return
+    call = Call(
+        method="alloc_decode",
+        seq_lens=tuple(growth.prefix + 1 for growth in batch),
+        last_loc=tuple(growth.last_loc() for growth in batch),
+    )
+    yield from _hand_out(caller, batch, call)
+
+
+def plan_extend_tail(caller: Caller, operation: op.ExtendTail) -> Plan:
+    """Tail preallocation of one request, a new one or one whose row ends on a page boundary (§6.2)."""
+    if not caller.hybrid or caller.page_size == 1:
+        return
+    size = caller.page_size
+    request = caller.books.newest(operation.request - 1) if operation.request > 0 else None
+    prefix = len(request.slots) if request is not None else 0
+    amount = caller.slots_of(
+        operation.amount, operation.unit, room=-prefix % size, full_only=operation.unit == "left"
+    )
+    sequence = prefix + amount
+    tail = operation.tail % (amount + 1)
+    if operation.aligned and tail:
+        start = (sequence - tail) // size * size
+        tail = sequence - max(start, -(-prefix // size) * size)
+    breaches = []
+    if tail and (sequence - tail) % size:
+        breaches.append(legality.UNALIGNED_TAIL)
+    if prefix % size:
+        breaches.append(legality.TOMBSTONED_PARTIAL_PAGE)
+    growth = _Growth(request, prefix, amount)
+    call = Call(
+        method="alloc_extend_swa_tail",
+        prefix_lens=(prefix,),
+        seq_lens=(sequence,),
+        last_loc=(growth.last_loc(),),
+        extend_num_tokens=amount,
+        swa_tail_len=tail,
+    )
+    outcome = yield Planned(call, tuple(breaches))
+    if outcome.value:
+        request = request or caller.books.open_request()
+        peered = outcome.value[amount - tail :]
+        caller.books.grow(request, outcome.value, peered=peered)
+        if tail and (sequence - tail) % size:
+            caller.books.straddled.update(slot // size for slot in peered)
+
+
+def plan_fork(caller: Caller, operation: op.Fork) -> Plan:
+    """Share whole pages of a row that the row still holds."""
+    request = caller.books.newest(operation.request)
+    whole = len(request.slots) // caller.page_size if request is not None else 0
+    if request is None or not whole:
+        return
+    pages = 1 + operation.pages % whole
+    if request.gone.isdisjoint(range(pages)):
+        caller.books.share(request, pages)
+    yield from ()
+
+
+def plan_load(caller: Caller, operation: op.Load) -> Plan:
+    """A row loaded from outside takes whole FULL pages and has no peers (§6.4, direct calls)."""
+    if not caller.hybrid:
+        return
+    amount = caller.slots_of(operation.amount, operation.unit, full_only=True)
+    amount = -(-amount // caller.page_size) * caller.page_size
+    outcome = yield Planned(Call(method="alloc", pool="full", need=amount))
+    if outcome.value:
+        caller.books.grow(caller.books.open_request(), outcome.value)
+
+
+def _growing(caller: Caller, request: Request) -> list[str]:
+    return legality.continuing(caller.books, request, hybrid=caller.hybrid)
+
+
+def _peers(caller: Caller, slots: tuple[int, ...]) -> tuple[int, ...]:
+    return slots if caller.hybrid else ()
+
+
+def _grow_together(caller: Caller, batch: list[_Growth], count_pages: bool) -> Plan:
+    total = sum(growth.amount for growth in batch)
+    if caller.page_size == 1 and caller.geometry.family != "paged":
+        yield from _hand_out(caller, batch, Call(method="alloc", need=total))
+        return
+    size = caller.page_size
+    pages = sum(-(-(g.prefix + g.amount) // size) - -(-g.prefix // size) for g in batch)
+    call = Call(
+        method="alloc_extend",
+        prefix_lens=tuple(growth.prefix for growth in batch),
+        seq_lens=tuple(growth.prefix + growth.amount for growth in batch),
+        last_loc=tuple(growth.last_loc() for growth in batch),
+        extend_num_tokens=total,
+        num_new_pages=pages if count_pages and not caller.hybrid else None,
+    )
+    yield from _hand_out(caller, batch, call)
+
+
+def _hand_out(caller: Caller, batch: list[_Growth], call: Call) -> Plan:
+    breaches = [
+        name for growth in batch if growth.request for name in _growing(caller, growth.request)
+    ]
+    outcome = yield Planned(call, tuple(dict.fromkeys(breaches)))
+    if outcome.value is None:
+        return
+    start = 0
+    for growth in batch:
+        slots = outcome.value[start : start + growth.amount]
+        start += growth.amount
+        if slots:
+            request = growth.request or caller.books.open_request()
+            caller.books.grow(request, slots, peered=_peers(caller, slots))

@@ -1,0 +1,85 @@
+"""A trace: geometry, how the checks are switched, who calls, and the operations. Plain data, JSON on disk.
+
+Guarantees that ``decode_trace`` either gives a trace that can be run or raises ``UsageError`` with one sentence.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from oracle.errors import UsageError
+from oracle.geometry import Geometry, Mode
+from oracle.operations import Operation
+
+Callers = Literal["legal", "hostile", "mixed"]
+CALLERS: tuple[Callers, ...] = ("legal", "hostile", "mixed")
+
+SCHEMA_VERSION = 1
+MOST_OPERATIONS = 1_000_000
+LARGEST_FILE = 256 << 20
+
+
+class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Everything that a run needs. ``callers`` legal: calls that break the contract are skipped; otherwise they are made.
+
+    ``note`` says where the trace came from (seed, target, finding); nothing reads it.
+    """
+
+    version: int = SCHEMA_VERSION
+    geometry: Geometry
+    mode: Mode = Mode()
+    callers: Callers = "mixed"
+    operations: tuple[Operation, ...] = ()
+    note: str = ""
+
+    @property
+    def family(self) -> str:
+        """The family of the allocator that the trace drives."""
+        return self.geometry.family
+
+
+def encode_trace(trace: Trace) -> bytes:
+    """The trace as indented JSON with a final newline; the same trace always gives the same bytes."""
+    return msgspec.json.format(msgspec.json.encode(trace, order="deterministic"), indent=1) + b"\n"
+
+
+def decode_trace(data: bytes, source: str = "the trace") -> Trace:
+    """Read a trace from JSON. Raises ``UsageError`` that names ``source`` when it is malformed or cannot be run."""
+    try:
+        trace = msgspec.json.decode(data, type=Trace)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{source} is not a trace: {error}") from error
+    if trace.version != SCHEMA_VERSION:
+        raise UsageError(
+            f"{source} has schema version {trace.version}, and this kvoracle reads version {SCHEMA_VERSION}"
+        )
+    if len(trace.operations) > MOST_OPERATIONS:
+        raise UsageError(
+            f"{source} has {len(trace.operations)} operations; the most is {MOST_OPERATIONS}"
+        )
+    try:
+        trace.geometry.check()
+    except UsageError as error:
+        raise UsageError(f"{source}: {error}") from error
+    return trace
+
+
+def read_trace(path: Path) -> Trace:
+    """Read a trace file. Raises ``UsageError`` when it cannot be read or is no trace."""
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise UsageError(f"{path} is larger than {LARGEST_FILE >> 20} MiB, so it is no trace")
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read the trace {path}: {error.strerror}") from error
+    return decode_trace(data, str(path))
+
+
+def trace_schema() -> bytes:
+    """The JSON Schema of trace files, as indented JSON (``docs/trace.schema.json`` is this)."""
+    schema = msgspec.json.schema(Trace)
+    return msgspec.json.format(msgspec.json.encode(schema, order="deterministic"), indent=2) + b"\n"

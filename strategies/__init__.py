@@ -1,0 +1,1 @@
+"""Where operation sequences come from, and how a failing one gets short."""
