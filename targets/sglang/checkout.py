@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import re
 from pathlib import Path
 
+import msgspec
+
 from oracle.errors import TargetUnavailable
+from targets.sglang.cache import MANIFEST, Manifest
 
 _VERSION = re.compile(r"""^(?:__version__|version).*=\s*['"]([^'"]+)['"]""", re.MULTILINE)
 
@@ -54,11 +56,9 @@ def version_of(package: Path) -> str | None:
     Looks at the manifest of a fetched release, then `_version.py`, then the metadata folder that an
     installation or an unpacked wheel has beside it.
     """
-    manifest = package.parent / "manifest.json"
-    if manifest.is_file():
-        stated = _manifest_version(manifest)
-        if stated is not None:
-            return stated
+    stated = _fetched_version(package.parent)
+    if stated is not None:
+        return stated
     for name in ("_version.py", "version.py"):
         if (package / name).is_file():
             found = _VERSION.search((package / name).read_text(encoding="utf-8", errors="replace"))
@@ -69,10 +69,8 @@ def version_of(package: Path) -> str | None:
     return None
 
 
-def _manifest_version(manifest: Path) -> str | None:
+def _fetched_version(folder: Path) -> str | None:
     try:
-        stated = json.loads(manifest.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest).version
+    except (OSError, msgspec.MsgspecError):
         return None
-    version = stated.get("version") if isinstance(stated, dict) else None
-    return version if isinstance(version, str) else None

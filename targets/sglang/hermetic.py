@@ -74,16 +74,6 @@ def import_release(root: Path, *, device: str = "cpu", keep_bytecode: bool = Fal
     return release
 
 
-def executed_files(package: Path) -> list[Path]:
-    """The files of the tree that this process has executed, relative to the folder above it."""
-    files = []
-    for name, module in sorted(sys.modules.items()):
-        origin = getattr(module, "__file__", None)
-        if name.startswith("sglang.") and origin is not None:
-            files.append(Path(origin).relative_to(package.parent))
-    return files
-
-
 def _require(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
@@ -96,8 +86,11 @@ def _require(name: str) -> ModuleType:
 
 def _prepare_triton(device: str) -> bool:
     """Import Triton in the mode that the device needs; False where there is no Triton."""
-    if device == "cpu" and "triton" not in sys.modules:
-        os.environ["TRITON_INTERPRET"] = "1"
+    if "triton" not in sys.modules:
+        # A parent that tested on the CPU hands its setting down to a child that tests on a GPU.
+        os.environ.pop("TRITON_INTERPRET", None)
+        if device == "cpu":
+            os.environ["TRITON_INTERPRET"] = "1"
     try:
         triton = importlib.import_module("triton")
         language = importlib.import_module("triton.language")

@@ -2,7 +2,7 @@
 
 A stand-in lets a module be imported: it can be subclassed, subscripted, used as a decorator or
 called while SGLang modules are being executed. Afterwards it is loud: calling it, subscripting it,
-iterating over it or asking its truth raises `StandInUsed`, so that a release whose allocator does
+iterating over it, ordering it or asking its truth raises `StandInUsed`, so that a release whose allocator does
 need the missing thing fails with its name instead of computing with nothing.
 
 Guarantees: no stand-in is put in place of anything outside SGLang's own modules (see `finder`).
@@ -92,6 +92,14 @@ class _StandInType(ABCMeta):
         if path is not None and not _executing:
             _refuse(path)
         return iter(())
+
+    def _compare(cls, _other: object) -> bool:
+        path = cls._path()
+        if path is not None and not _executing:
+            _refuse(path)
+        return False
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compare
 
     def __bool__(cls) -> bool:
         path = cls._path()
