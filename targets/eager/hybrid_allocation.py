@@ -1,0 +1,147 @@
+"""How the hybrid allocator hands out slots: both sides or neither (contract_paged_swa §6.2).
+
+Guarantees that a refusal and a failed check take nothing from either side (a decode may have merged), and that no row continues
+in the padding page because its last peer is gone.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from targets.eager.hybrid_state import HybridState
+from targets.eager.page_plans import new_pages_of_extend, pages_spanned, plan_decode, plan_extend
+
+
+class HybridAllocation(HybridState):
+    """The allocating half of ``HybridSWAAllocator``."""
+
+    def new_pages_available(self, num_full_pages: int, num_swa_pages: int) -> bool:
+        """Whether so many pages are free on each side, staged ones included."""
+        return (
+            num_full_pages <= self.full_attn_allocator.available_size() // self.page_size
+            and num_swa_pages <= self.swa_attn_allocator.available_size() // self.page_size
+        )
+
+    def alloc(self, need_size: int) -> torch.Tensor | None:
+        """FULL slots int64 with fresh peers, or None and nothing changed. Raises AssertionError at other page sizes than 1."""
+        assert self.page_size == 1, f"alloc is for page size 1, not {self.page_size}"
+        if not self.new_pages_available(need_size, need_size):
+            return None
+        full_slots = self.full_attn_allocator.alloc(need_size)
+        swa_slots = self.swa_attn_allocator.alloc(need_size)
+        assert full_slots is not None
+        assert swa_slots is not None
+        self._map(full_slots, swa_slots)
+        return full_slots
+
+    def alloc_extend(
+        self,
+        prefix_lens: torch.Tensor,
+        prefix_lens_cpu: torch.Tensor,
+        seq_lens: torch.Tensor,  # noqa: ARG002 (the arguments that callers know)
+        seq_lens_cpu: torch.Tensor,
+        last_loc: torch.Tensor,
+        extend_num_tokens: int,
+        num_new_pages: int | None = None,  # noqa: ARG002 (the base form has it)
+    ) -> torch.Tensor | None:
+        """FULL slots int64 ``[extend_num_tokens]`` with fresh peers, or None and nothing changed (not even a merge).
+
+        Raises AssertionError at page size 1, and when a row would continue a page whose last peer is gone. The need is
+        always worked out here, so ``num_new_pages`` is not used.
+        """
+        full, swa = self._paged_pools()
+        new_pages = new_pages_of_extend(
+            prefix_lens_cpu.tolist(), seq_lens_cpu.tolist(), self.page_size
+        )
+        if not self.new_pages_available(new_pages, new_pages):
+            return None
+        full.check_continues(last_loc, prefix_lens)
+        swa_last = self._last_peers(last_loc, prefix_lens)
+        swa.check_continues(swa_last, prefix_lens)
+        full_plan = plan_extend(
+            full, prefix_lens_cpu, seq_lens_cpu, last_loc, extend_num_tokens, new_pages
+        )
+        swa_plan = plan_extend(
+            swa, prefix_lens_cpu, seq_lens_cpu, swa_last, extend_num_tokens, new_pages
+        )
+        assert full_plan is not None
+        assert swa_plan is not None
+        full_slots = full.take(full_plan)
+        self._map(full_slots, swa.take(swa_plan))
+        return full_slots
+
+    def alloc_extend_swa_tail(
+        self,
+        prefix_lens: torch.Tensor,
+        prefix_lens_cpu: torch.Tensor,
+        seq_lens: torch.Tensor,  # noqa: ARG002 (the arguments that callers know)
+        seq_lens_cpu: torch.Tensor,
+        last_loc: torch.Tensor,
+        extend_num_tokens: int,
+        swa_tail_len: int,
+    ) -> torch.Tensor | None:
+        """FULL slots for one whole extension, peers for its last ``swa_tail_len`` slots, on fresh SWA pages; or None and nothing changed.
+
+        Raises AssertionError for a page size of 1, several rows, or a tail longer than the extension.
+        """
+        full, swa = self._paged_pools()
+        assert len(prefix_lens_cpu) == 1, f"one row has a tail, not {len(prefix_lens_cpu)}"
+        assert 0 <= swa_tail_len <= extend_num_tokens, (
+            f"a tail of {swa_tail_len} slots is not part of an extension of {extend_num_tokens}"
+        )
+        new_pages = new_pages_of_extend(
+            prefix_lens_cpu.tolist(), seq_lens_cpu.tolist(), self.page_size
+        )
+        if not self.new_pages_available(new_pages, pages_spanned(swa_tail_len, self.page_size)):
+            return None
+        full.check_continues(last_loc, prefix_lens)
+        full_plan = plan_extend(
+            full, prefix_lens_cpu, seq_lens_cpu, last_loc, extend_num_tokens, new_pages
+        )
+        assert full_plan is not None
+        if swa_tail_len == 0:
+            return full.take(full_plan)
+        swa_plan = plan_extend(
+            swa,
+            torch.tensor([0]),
+            torch.tensor([swa_tail_len]),
+            torch.tensor([-1], device=self.device),
+            swa_tail_len,
+        )
+        assert swa_plan is not None
+        full_slots = full.take(full_plan)
+        head = extend_num_tokens - swa_tail_len
+        self._map(full_slots[head:], swa.take(swa_plan))
+        self._unmap(full_slots[:head])
+        return full_slots
+
+    def alloc_decode(
+        self, seq_lens: torch.Tensor, seq_lens_cpu: torch.Tensor, last_loc: torch.Tensor
+    ) -> torch.Tensor | None:
+        """One FULL slot with a fresh peer for each row, or None with nothing taken from either side.
+
+        Raises AssertionError at page size 1, and when a row would continue a page whose last peer is gone.
+        """
+        full, swa = self._paged_pools()
+        prefix_lens = seq_lens - 1
+        full.check_continues(last_loc, prefix_lens)
+        swa_last = self._last_peers(last_loc, prefix_lens)
+        swa.check_continues(swa_last, prefix_lens)
+        full_plan = plan_decode(full, seq_lens_cpu, last_loc)
+        swa_plan = None if full_plan is None else plan_decode(swa, seq_lens_cpu, swa_last)
+        if full_plan is None or swa_plan is None:
+            return None
+        full_slots = full.take(full_plan)
+        self._map(full_slots, swa.take(swa_plan))
+        return full_slots
+
+    def _last_peers(self, last_loc: torch.Tensor, prefix_lens: torch.Tensor) -> torch.Tensor:
+        # A row at a page boundary opens a page, so its last peer may be gone; -1 is in line with any boundary. A row
+        # inside a page goes on next to its last peer, and next to no peer lies the padding page (rule 2).
+        peers = self.full_to_swa_index_mapping[last_loc]
+        inside_page = prefix_lens % self.page_size != 0
+        assert not bool((inside_page & (peers <= 0)).any()), (
+            f"a row continues a page whose last peer is gone: last slots {last_loc.tolist()}, "
+            f"peers {peers.tolist()}"
+        )
+        return torch.where(inside_page, peers, -1)

@@ -1,0 +1,113 @@
+"""Our torch allocators as a target.
+
+Guarantees that a reset gives the state after construction, whether it built anew or reused the pools. Judges nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from oracle.contract import Contract, current_contract
+from oracle.geometry import FAMILIES, Geometry, Mode
+from targets.driver import perform
+from targets.eager.hybrid_swa import HybridSWAAllocator
+from targets.eager.paged import PagedAllocator
+from targets.eager.signals import Signals
+from targets.eager.snapshots import snapshot_of
+from targets.eager.token import TokenAllocator
+from targets.hits import HitRecorder
+from targets.mode import switched
+
+if TYPE_CHECKING:
+    from oracle.call import Call
+    from oracle.observation import Outcome, Snapshot
+
+EagerAllocator = TokenAllocator | PagedAllocator | HybridSWAAllocator
+
+
+@dataclass(frozen=True)
+class AllocatorClasses:
+    """The class that serves each family. A hybrid class brings its own pool classes."""
+
+    token: type[TokenAllocator] = TokenAllocator
+    paged: type[PagedAllocator] = PagedAllocator
+    hybrid: type[HybridSWAAllocator] = HybridSWAAllocator
+
+
+class EagerTarget:
+    """The target ``eager`` on ``device``; with other ``classes`` and ``name``, one of its mutants.
+
+    ``allocator`` is the object under test. Raises AttributeError when used before the first ``reset``.
+    """
+
+    def __init__(
+        self,
+        device: str = "cpu",
+        *,
+        name: str = "eager",
+        classes: AllocatorClasses | None = None,
+    ) -> None:
+        self.name = name
+        self.versions = {"torch": torch.__version__}
+        self.allocator: EagerAllocator
+        self._device = device
+        self._classes = classes if classes is not None else AllocatorClasses()
+        self._built: tuple[Geometry, bool] | None = None
+        self._mode = Mode()
+        self._recorder = HitRecorder(has_counter=False)
+
+    def contract(self, family: str) -> Contract | None:
+        """The current contract; None for a family that we do not have."""
+        return current_contract(family) if family in FAMILIES else None
+
+    def reset(self, geometry: Geometry, mode: Mode) -> None:
+        """Return to the state after construction. Raises ``UsageError`` on an impossible geometry.
+
+        The pools are reused when geometry and debug mode are the same and nothing happened that ``clear`` does not undo.
+        """
+        geometry.check()
+        self._mode = mode
+        if self._built == (geometry, mode.debug) and not self._sentinel_is_gone():
+            self.allocator.clear()
+            return
+        self._built = None
+        self._recorder = HitRecorder(has_counter=geometry.family == "hybrid-swa")
+        with switched(mode):
+            self.allocator = self._build(geometry)
+        self._built = (geometry, mode.debug)
+
+    def apply(self, call: Call) -> Outcome:
+        """Perform the call under the mode of the last reset."""
+        with switched(self._mode):
+            outcome = perform(self.allocator, call, self._device, observe=self._recorder)
+        if call.method == "resize" or outcome.error.startswith("crash"):
+            self._built = None
+        return outcome
+
+    def snapshot(self) -> Snapshot:
+        """The whole state, read without changing it."""
+        return snapshot_of(self.allocator)
+
+    def _build(self, geometry: Geometry) -> EagerAllocator:
+        size, need_sort = geometry.size, geometry.need_sort
+        if geometry.family == "token":
+            return self._classes.token(size, self._device, need_sort=need_sort)
+        if geometry.family == "paged":
+            return self._classes.paged(size, geometry.page_size, self._device, need_sort=need_sort)
+        return self._classes.hybrid(
+            size,
+            geometry.size_swa,
+            geometry.page_size,
+            self._device,
+            need_sort=need_sort,
+            signals=Signals(self._recorder, on_host=True),
+        )
+
+    def _sentinel_is_gone(self) -> bool:
+        return (
+            isinstance(self.allocator, HybridSWAAllocator)
+            and int(self.allocator.full_to_swa_index_mapping[-1]) != -1
+        )
