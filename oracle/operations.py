@@ -330,5 +330,5 @@ OPERATION_TABLE: tuple[Kind, ...] = (
 
 
 def kind_of(operation: Base) -> str:
-    """The name of an operation's kind as it stands in trace files (``free-segment``)."""
-    return str(operation.__struct_config__.tag)
+    """The name of an operation's kind as it stands in trace files (``free-segment``); ``reset`` for the bare base."""
+    return str(operation.__struct_config__.tag or "reset")
