@@ -17,6 +17,7 @@ SHARED = "shared"
 UNMAPPED_REPRESENTATIVE = "unmapped-representative"
 UNMAPPED_SLOT = "unmapped-slot"
 UNALIGNED_TAIL = "unaligned-tail"
+UNALIGNED_NEED = "unaligned-need"
 UNALIGNED_START = "unaligned-start"
 PEER_STILL_MAPPED = "peer-still-mapped"
 PEER_OVERWRITTEN = "peer-overwritten"
@@ -68,6 +69,12 @@ def unmapped(books: Ownership, request: Request, pages: Iterable[int]) -> list[s
     """Breaches of "no peer is left behind" (§6.3, ``swa.peer_released``): no slot of the pages has a peer."""
     kept = any(not books.peered.isdisjoint(books.page_slots(request, page)) for page in pages)
     return [PEER_STILL_MAPPED] if kept else []
+
+
+def whole(books: Ownership, request: Request, pages: Iterable[int]) -> list[str]:
+    """Breaches of "a set-shaped free takes whole SWA pages": an unaligned tail's pages share them (§6.2)."""
+    straddled = any(books.page_of(request, page) in books.straddled for page in pages)
+    return [UNALIGNED_TAIL] if straddled else []
 
 
 def distinct(books: Ownership, slots: Sequence[int]) -> list[str]:

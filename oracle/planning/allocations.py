@@ -30,7 +30,10 @@ def plan_alloc(caller: Caller, operation: op.Alloc) -> Plan:
     if caller.hybrid and caller.page_size > 1:
         yield from _grow_together(caller, [_Growth(None, 0, amount)], False)
         return
-    outcome = yield Planned(Call(method="alloc", need=amount))
+    if operation.unit == "tokens":
+        amount = -(-amount // caller.page_size) * caller.page_size
+    breaches = (legality.UNALIGNED_NEED,) if amount % caller.page_size else ()
+    outcome = yield Planned(Call(method="alloc", need=amount), breaches)
     if outcome.value:
         caller.books.grow(
             caller.books.open_request(), outcome.value, peered=_peers(caller, outcome.value)
@@ -89,7 +92,7 @@ def plan_extend_tail(caller: Caller, operation: op.ExtendTail) -> Plan:
     tail = operation.tail % (amount + 1)
     if operation.aligned and tail:
         start = (sequence - tail) // size * size
-        tail = sequence - max(start, -(-prefix // size) * size)
+        tail = max(0, sequence - max(start, -(-prefix // size) * size))
     breaches = []
     if tail and (sequence - tail) % size:
         breaches.append(legality.UNALIGNED_TAIL)

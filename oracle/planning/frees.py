@@ -111,7 +111,7 @@ def _set_breaches(
         return found + legality.unmapped(caller.books, request, pages)
     if caller.page_size == 1:
         return found + legality.mapped(caller.books, request, pages)
-    return found
+    return found + legality.whole(caller.books, request, pages)
 
 
 def _unowned(
