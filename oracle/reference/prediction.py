@@ -1,0 +1,138 @@
+"""The prediction oracle: a reference allocator with the shape of a target (contract_paged_swa §14).
+
+Guarantees the outcome of each call and the whole state after it, as the contract says. Not written from, and not
+compared with, any implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from oracle.call import Call
+from oracle.contract import POOL_METHODS, Contract
+from oracle.geometry import Geometry, Mode
+from oracle.observation import Outcome, Snapshot
+from oracle.reference.hybrid_state import SubPool, make_pool
+from oracle.reference.hybrid_swa import HybridPool
+from oracle.reference.raised import PredictedError, UndefinedError, not_implemented
+from oracle.reference.signals import Signals
+
+# What a call returns is None or slots; the pools differ in class, not in how they are called.
+_PERFORM: dict[str, Callable[[Any, Call], list[int] | None]] = {
+    "alloc": lambda pool, call: pool.alloc(call.need),
+    "alloc_extend": lambda pool, call: pool.alloc_extend(call),
+    "alloc_extend_swa_tail": lambda pool, call: pool.alloc_extend_swa_tail(call),
+    "alloc_decode": lambda pool, call: pool.alloc_decode(call),
+    "free": lambda pool, call: pool.free(call.slots),
+    "free_swa": lambda pool, call: pool.free_swa(call.slots),
+    "free_full": lambda pool, call: pool.free_full(call.slots),
+    "free_segment": lambda pool, call: pool.free_segment(call.slots, call.start_pos),
+    "free_swa_segment": lambda pool, call: pool.free_swa_segment(call.slots, call.start_pos),
+    "free_full_segment": lambda pool, call: pool.free_full_segment(call.slots, call.start_pos),
+    "free_segments": lambda pool, call: pool.free_segments(call.segments),
+    "free_full_segments": lambda pool, call: pool.free_full_segments(call.segments),
+    "free_page_ids": lambda pool, call: pool.free_page_ids(call.slots),
+    "free_group_begin": lambda pool, _: pool.free_group_begin(),
+    "free_group_end": lambda pool, _: pool.free_group_end(),
+    "merge_and_sort_free": lambda pool, _: pool.merge_and_sort_free(),
+    "set_full_to_swa_mapping": lambda pool, call: pool.set_full_to_swa_mapping(
+        call.slots, call.peers
+    ),
+    "clear_full_to_swa_mapping": lambda pool, call: pool.clear_full_to_swa_mapping(call.slots),
+    "translate_loc_from_full_to_swa": lambda pool, call: pool.translate_loc_from_full_to_swa(
+        call.slots
+    ),
+    "clear": lambda pool, _: pool.clear(),
+    "resize": lambda pool, call: (
+        pool.resize(call.size, call.size_swa)
+        if isinstance(pool, HybridPool)
+        else pool.resize(call.size)
+    ),
+}
+
+
+class Reference:
+    """One reference allocator in the state after construction.
+
+    ``undefined`` is "" or one sentence: why the contract leaves the result or the state of the last call open. The
+    outcome and the state then mean nothing, and neither do those of later calls.
+    """
+
+    def __init__(self, geometry: Geometry, mode: Mode, contract: Contract) -> None:
+        self.undefined = ""
+        self._contract = contract
+        self._hybrid: HybridPool | None = None
+        if geometry.family == "hybrid-swa":
+            self._hybrid = HybridPool(geometry, mode, contract)
+            self._main: SubPool = self._hybrid.full
+            self._signals = self._hybrid.signals
+        else:
+            self._main = make_pool(
+                geometry.size,
+                geometry.page_size,
+                need_sort=geometry.need_sort,
+                debug=mode.debug and contract.has_debug,
+                paged=geometry.family == "paged",
+            )
+            self._signals = Signals(mode.level, contract)
+
+    def apply(self, call: Call) -> Outcome:
+        """Perform ``call`` and return what it gives back; raises nothing of what the allocator raises."""
+        self.undefined = ""
+        self._signals.begin_call()
+        try:
+            value = self._perform(call)
+            self._signals.end_call()
+        except PredictedError as error:
+            return self._outcome(error=error.kind, message=str(error))
+        except UndefinedError as reason:
+            self.undefined = str(reason)
+            return self._outcome()
+        return self._outcome(value)
+
+    def snapshot(self) -> Snapshot:
+        """The whole state; its lists are the reader's, their inner lists are shared and never change."""
+        if self._hybrid is not None:
+            return self._hybrid.snapshot()
+        pool = self._main.state()
+        return Snapshot(
+            full=pool,
+            swa_set_pile=[],
+            swa_page_pile=[],
+            queries={"available_size": pool.available, "size": pool.size},
+            new_pages=[],
+        )
+
+    def _perform(self, call: Call) -> list[int] | None:
+        pool, methods = self._pool_and_methods(call)
+        if call.method not in methods or call.method not in _PERFORM:
+            not_implemented(f"{call.method} does not exist on the {call.pool} allocator here")
+        return _PERFORM[call.method](pool, call)
+
+    def _pool_and_methods(self, call: Call) -> tuple[HybridPool | SubPool, frozenset[str]]:
+        if self._hybrid is None:
+            methods = self._contract.methods if call.pool == "composite" else frozenset[str]()
+            return self._main, methods
+        if call.pool == "composite":
+            return self._hybrid, self._contract.methods
+        # The sub-allocators are token or paged ones: they have what those have (§6.4, direct calls).
+        return self._hybrid.full if call.pool == "full" else self._hybrid.swa, POOL_METHODS
+
+    def _outcome(
+        self, value: list[int] | None = None, *, error: str = "", message: str = ""
+    ) -> Outcome:
+        return Outcome(
+            value=None if value is None else tuple(value),
+            error=error,
+            message=message,
+            hits=tuple(self._signals.hits),
+            counted=self._signals.counted(),
+            dtype="" if value is None else "int64",
+        )
+
+
+def make_reference(geometry: Geometry, mode: Mode, contract: Contract) -> Reference:
+    """A new reference allocator. Raises ``UsageError`` on a geometry that no allocator can have."""
+    geometry.check()
+    return Reference(geometry, mode, contract)
