@@ -22,7 +22,7 @@ from oracle.geometry import Geometry, Mode
 from oracle.laws import Laws, Violation
 from oracle.observation import Outcome, Snapshot
 from oracle.operations import Base, kind_of
-from oracle.prediction import Reference, make_reference
+from oracle.reference import Reference, make_reference
 from oracle.target import Target
 from oracle.trace import Callers, Trace
 
@@ -69,7 +69,7 @@ class Session:
     """One run: a caller, the prediction, and the targets, all fresh.
 
     ``findings`` grows as operations are stepped; ``finished`` is set when nothing more can be judged (a finding that is no
-    hazard, or a call that the contract leaves undefined). Raises ``UsageError`` when a target does not have the family
+    hazard, or a call that the contract leaves undefined, which ``undefined`` then explains). Raises ``UsageError`` when a target does not have the family
     or, with several targets, when their contracts differ.
     """
 
@@ -122,10 +122,14 @@ class Session:
                 if outcome is None:
                     return "stopped"
                 planned = plan.send(outcome)
+                if self.undefined:
+                    break
         except StopIteration:
             pass
         plan.close()
-        if made:
+        if self.undefined:
+            self._end_undefined(operation)
+        elif made:
             self._judge_state(operation)
         return "done" if made else "skipped"
 
@@ -154,8 +158,8 @@ class Session:
                 self.records.append(CallRecord(self.index, call, planned.breaches, expected, got))
             outcome = outcome or got
             if self._reference is not None and self._reference.undefined:
-                self.undefined, self.finished = self._reference.undefined, True
-                return None
+                self.undefined = self._reference.undefined
+                expected = state = None
             self._judge_lane(lane, planned, operation, expected, state, got, after)
             if self.finished:
                 return None
@@ -177,7 +181,8 @@ class Session:
         if expected is not None and state is not None:
             difference = compare_outcomes(expected, got) or compare_snapshots(state, after)
         self.seconds.comparison += perf_counter() - start
-        crashed = got.error.startswith("crash:")
+        explained = self.undefined or (expected is None and planned.breaches)
+        crashed = got.error.startswith("crash:") and not explained
         if difference is not None or crashed:
             kind: FindingKind = "divergence"
             if crashed:
@@ -200,6 +205,11 @@ class Session:
         )
         self.seconds.laws += perf_counter() - start
         self._report_violation(lane, violation, planned.call, operation)
+
+    def _end_undefined(self, operation: Base) -> None:
+        """The contract leaves the last call open, so only the laws judge it, and nothing after it is judged."""
+        self._judge_state(operation)
+        self.finished = True
 
     def _judge_state(self, operation: Base) -> None:
         if not (self.judging.laws and self._trusted) or self.finished:
