@@ -17,12 +17,14 @@ import importlib.util
 import os
 import sys
 from pathlib import Path
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 from oracle.errors import KvoracleError, TargetUnavailable
 from targets.sglang.checkout import find_package, version_of
 from targets.sglang.finder import GENUINE, OutsideImports, SglangFinder
-from targets.sglang.release import Release
+
+if TYPE_CHECKING:
+    from targets.sglang.release import Release
 
 _imported: Release | None = None
 
@@ -56,6 +58,9 @@ def import_release(root: Path, *, device: str = "cpu", keep_bytecode: bool = Fal
         )
     _require("torch")
     _require("msgspec")
+    # Needs torch at its first line; imported here so that its absence is told in a sentence.
+    from targets.sglang.release import Release
+
     has_triton = _prepare_triton(device)
     genuine = GENUINE if has_triton else GENUINE - {"triton"}
     finder = SglangFinder(package, OutsideImports(genuine), keep_bytecode)
@@ -74,9 +79,9 @@ def import_release(root: Path, *, device: str = "cpu", keep_bytecode: bool = Fal
     return release
 
 
-def _require(name: str) -> ModuleType:
+def _require(name: str) -> None:
     try:
-        return importlib.import_module(name)
+        importlib.import_module(name)
     except ImportError as error:
         raise TargetUnavailable(
             f"real SGLang releases need {name}, which cannot be imported here ({error}): "

@@ -5,7 +5,9 @@ A wheel for another Python version or platform does as well as the running one's
 `.py` files are ever read: the running version is asked for first, then others.
 
 Guarantees: the file returned has the sha256 that the index stated for it, compared here and not
-only by pip. Does not guarantee anything about what the index serves.
+only by pip. Where an index states none, pip's report holds the hash of what pip itself got when it
+was first asked, so only a change between the two downloads is noticed. Does not guarantee anything
+about what the index serves.
 """
 
 from __future__ import annotations
@@ -45,6 +47,9 @@ ATTEMPTS: tuple[tuple[str, ...], ...] = (
 )
 
 
+_NOTHING = "(from versions: none)"
+
+
 class _Archive(msgspec.Struct):
     hashes: dict[str, str] = {}
 
@@ -68,15 +73,18 @@ def download(version: str, into: Path) -> Wheel:
     Raises:
         TargetUnavailable: no such release, no index, no hash, a wrong hash, or no pip.
     """
-    complaint = ""
+    complaints: list[str] = []
     for options in ATTEMPTS:
         found, output = _report(version, options, into)
         if found is not None:
             return _verified(version, options, found, into)
-        complaint = complaint or output
-        if _no_index(output):
+        complaints.append(output)
+        if _hopeless(output):
             break
-    raise _refusal(version, complaint)
+    # An index that has no wheel for the running Python at all looks like no index; one that
+    # listed other versions to any attempt was there.
+    answered = [output for output in complaints if _NOTHING not in output]
+    raise _refusal(version, (answered or complaints)[0])
 
 
 def _pip(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -107,8 +115,8 @@ def _verified(version: str, options: tuple[str, ...], found: _Download, into: Pa
     stated = found.archive_info.hashes.get("sha256") if found.archive_info is not None else None
     if stated is None:
         raise TargetUnavailable(
-            f"the package index states no sha256 for sglang=={version}: "
-            "use an index that does, or unpack the wheel yourself and use sglang@PATH"
+            f"there is no sha256 to check sglang=={version} against: "
+            "use another index, or unpack the wheel yourself and use sglang@PATH"
         )
     folder = into / "wheels"
     done = _pip("download", "--quiet", "--dest", str(folder), *_wanted(version, options))
@@ -124,8 +132,9 @@ def _verified(version: str, options: tuple[str, ...], found: _Download, into: Pa
     return Wheel(file, actual)
 
 
-def _no_index(output: str) -> bool:
-    return "(from versions: none)" in output or "No module named pip" in output
+def _hopeless(output: str) -> bool:
+    """Whether asking for another Python's wheel would only wait once more."""
+    return "Retrying (" in output or "No module named pip" in output
 
 
 def _refusal(version: str, output: str) -> TargetUnavailable:
@@ -140,7 +149,7 @@ def _refusal(version: str, output: str) -> TargetUnavailable:
             f"the wheel of sglang=={version} does not have the hash that the package index "
             "states: it was damaged or replaced on the way, so it is not used; try again"
         )
-    if "(from versions: none)" in output:
+    if _NOTHING in output:
         return TargetUnavailable(
             f"sglang=={version} cannot be fetched, because no package index that has sglang "
             "answered: check the network, or copy a fetched release here "

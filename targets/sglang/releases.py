@@ -94,7 +94,7 @@ def _supported(release: str) -> str:
         )
     if release not in RELEASES:
         raise UsageError(
-            f"SGLang {release} is not among the supported releases "
+            f"sglang=={release} is not among the supported releases "
             f"({RELEASES[0]} to {NEWEST}): "
             "unpack it yourself and use sglang@PATH, or name one of those"
         )

@@ -1,0 +1,104 @@
+"""The allocators of one SGLang release, checkout or installation as a target.
+
+Guarantees that only the release's own code acts: the adapter builds its objects, calls their methods and reads their
+fields. One process holds one release (``targets.sglang.hermetic``).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from oracle.call import Call
+from oracle.contract import Contract
+from oracle.errors import UsageError
+from oracle.geometry import FAMILIES, Geometry, Mode
+from oracle.observation import Outcome, Snapshot
+from targets.driver import Reach, perform
+from targets.hits import HitRecorder
+from targets.mode import switched
+from targets.sglang.contracts import contract_of
+from targets.sglang.hermetic import import_release
+from targets.sglang.locate import locate
+from targets.sglang.release import Release
+from targets.sglang.releases import parse
+from targets.sglang.signal_probe import watch
+from targets.sglang.state import release_snapshot
+
+
+def make_sglang_target(
+    specification: str, *, device: str = "cpu", cache: Path | None = None
+) -> SglangTarget:
+    """Import what ``specification`` names (``sglang``, ``sglang==X``, ``sglang@PATH``) and put it behind the protocol.
+
+    Raises ``TargetUnavailable`` when it cannot be had or imported, ``KvoracleError`` when this process holds another.
+    """
+    parsed = parse(specification)
+    package = locate(parsed, cache)
+    release = import_release(
+        package, device=device, keep_bytecode=parsed.release is not None
+    )
+    return SglangTarget(specification, release)
+
+
+class SglangTarget:
+    """One release behind the ``Target`` protocol; ``allocator`` is the release's own object under test."""
+
+    def __init__(self, name: str, release: Release) -> None:
+        self.name = name
+        self.versions = {
+            "sglang": release.version or "unknown",
+            "torch": torch.__version__,
+            "kernels": release.kernels,
+        }
+        self.allocator: Any = None
+        self._release = release
+        self._recorder = HitRecorder(has_counter=release.invariants_module is not None)
+        self._without_counter = HitRecorder(has_counter=False)
+        self._geometry: Geometry | None = None
+        self._mode = Mode()
+        self._reach = Reach()
+        watch(release, self._recorder)
+
+    def contract(self, family: str) -> Contract | None:
+        """The contract of this release for ``family``; None where it has no such allocator."""
+        return contract_of(self._release, family) if family in FAMILIES else None
+
+    def reset(self, geometry: Geometry, mode: Mode) -> None:
+        """Build a new allocator. Raises ``UsageError`` on an impossible geometry."""
+        geometry.check()
+        contract = self.contract(geometry.family)
+        if contract is not None and contract.power_of_two_pages:
+            size = geometry.page_size
+            if size & (size - 1):
+                raise UsageError(f"{self.name} takes page sizes that are powers of two, not {size}")
+        self._geometry, self._mode, self._reach = geometry, mode, Reach()
+        with switched(mode):
+            self.allocator = self._build(geometry)
+
+    def apply(self, call: Call) -> Outcome:
+        """Perform the call under the mode of the last reset."""
+        assert self._geometry is not None
+        hybrid = self._geometry.family == "hybrid-swa"
+        recorder = self._recorder if hybrid else self._without_counter
+        with switched(self._mode):
+            return perform(
+                self.allocator, call, self._release.device, observe=recorder, reach=self._reach
+            )
+
+    def snapshot(self) -> Snapshot:
+        """The whole state, read without changing it."""
+        assert self._geometry is not None
+        return release_snapshot(self.allocator, hybrid=self._geometry.family == "hybrid-swa")
+
+    def _build(self, geometry: Geometry) -> Any:
+        size, need_sort = geometry.size, geometry.need_sort
+        if geometry.family == "token":
+            return self._release.make_token(size, need_sort=need_sort)
+        if geometry.family == "paged":
+            return self._release.make_paged(size, geometry.page_size, need_sort=need_sort)
+        return self._release.make_swa(
+            size, geometry.size_swa, geometry.page_size, need_sort=need_sort
+        )

@@ -1,0 +1,58 @@
+"""Watches the invariants of a release: every evaluation is counted where the check is called, at every level.
+
+Guarantees that the release's own check still runs, unchanged, with the same argument; the probe only looks first. A
+release whose allocators declare no invariants is left alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from targets.hits import HitRecorder
+from targets.sglang.release import Release
+
+
+def watch(release: Release, recorder: HitRecorder) -> None:
+    """Report each evaluated invariant of ``release`` and each move of its counter to ``recorder``, from now on."""
+    invariants = release.invariants_module
+    if invariants is None:
+        return
+    for module in _users(invariants):
+        setattr(module, "expect", _watched(invariants.expect, invariants, recorder))  # noqa: B010 (mypy: a module has no such attribute)
+
+
+def _users(invariants: ModuleType) -> list[ModuleType]:
+    """The release's modules that took ``expect`` into their own namespace."""
+    return [
+        module
+        for name, module in list(sys.modules.items())
+        if name.startswith("sglang.")
+        and module is not invariants
+        and vars(module).get("expect") is invariants.expect
+    ]
+
+
+def _watched(
+    expect: Callable[..., Any], invariants: ModuleType, recorder: HitRecorder
+) -> Callable[..., Any]:
+    def look_then_expect(invariant: Any, value: Any, **named: Any) -> Any:
+        false_elements = 0
+        if value is not None and value.numel() > 0:
+            satisfied = invariant.prop.ok(value)
+            false_elements = int((~satisfied).sum())
+        recorder.evaluated(invariant.name, false_elements)
+        before = _counter(invariants, invariant.name)
+        result = expect(invariant, value, **named)
+        recorder.counted(invariant.name, _counter(invariants, invariant.name) - before)
+        return result
+
+    return look_then_expect
+
+
+def _counter(invariants: ModuleType, name: str) -> int:
+    """The release's own running total for an invariant on this rank, 0 before its first hit."""
+    totals: dict[str, Any] = invariants._reporter._dev
+    return sum(int(total) for key, total in totals.items() if key.split("@")[0] == name)

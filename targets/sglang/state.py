@@ -1,0 +1,97 @@
+"""The whole state of a release's allocator as plain lists, whatever the release calls its fields.
+
+Guarantees that looking changes nothing and that the lists are copies. Fields that a release does not have are reported as
+a fresh allocator has them (no staged pages, empty piles).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oracle.observation import PoolState, Snapshot, new_pages_grid
+
+QUERIES = (
+    "available_size",
+    "full_available_size",
+    "swa_available_size",
+    "size",
+    "size_full",
+    "size_swa",
+)
+POOL_QUERIES = ("available_size", "size")
+
+
+def release_snapshot(allocator: Any, *, hybrid: bool) -> Snapshot:
+    """All lists, piles, the mapping and the answers of the size queries of one allocator."""
+    if not hybrid:
+        return Snapshot(
+            full=_pool(allocator),
+            swa_set_pile=[],
+            swa_page_pile=[],
+            queries=_queries(allocator, POOL_QUERIES),
+            new_pages=[],
+        )
+    full, swa = allocator.full_attn_allocator, allocator.swa_attn_allocator
+    return Snapshot(
+        full=_pool(full),
+        swa=_pool(swa),
+        mapping=allocator.full_to_swa_index_mapping.tolist(),
+        group=_group(allocator),
+        swa_set_pile=_lists(getattr(allocator, "swa_free_group", [])),
+        swa_page_pile=_lists(getattr(allocator, "swa_page_ids_group", [])),
+        queries=_queries(allocator, QUERIES),
+        new_pages=_new_pages(allocator, full, swa),
+    )
+
+
+def _pool(pool: Any) -> PoolState:
+    staged = _staged(pool)
+    return PoolState(
+        size=pool.size,
+        available=pool.available_size(),
+        free=pool.free_pages.tolist(),
+        staged=staged,
+        staged_count=getattr(pool, "num_staged_pages", sum(map(len, staged))),
+        group=_group(pool),
+        page_pile=_lists(getattr(pool, "free_page_ids_group", [])),
+        all_free=pool.get_all_free_pages().tolist()
+        if hasattr(pool, "get_all_free_pages")
+        else None,
+    )
+
+
+def _staged(pool: Any) -> list[list[int]]:
+    """Staged entries: a list of tensors since 0.5.20, one release tensor before that and in token allocators."""
+    if hasattr(pool, "staged_pages"):
+        return _lists(pool.staged_pages)
+    released = getattr(pool, "release_pages", None)
+    return [released.tolist()] if released is not None and released.numel() else []
+
+
+def _group(allocator: Any) -> list[list[int]] | None:
+    """The plain pile, None when no group is open (a separate flag until 0.5.18, contract_paged_swa §13.2)."""
+    if getattr(allocator, "is_not_in_free_group", False):
+        return None
+    pile = allocator.free_group
+    return None if pile is None else _lists(pile)
+
+
+def _queries(allocator: Any, names: tuple[str, ...]) -> dict[str, int]:
+    answers = {}
+    for name in names:
+        answer = getattr(allocator, name, None)
+        if answer is not None:
+            answers[name] = int(answer() if callable(answer) else answer)
+    return answers
+
+
+def _new_pages(allocator: Any, full: Any, swa: Any) -> list[bool]:
+    if not hasattr(allocator, "new_pages_available"):
+        return []
+    size = allocator.page_size
+    grid = new_pages_grid(full.available_size() // size, swa.available_size() // size)
+    return [bool(allocator.new_pages_available(*pages)) for pages in grid]
+
+
+def _lists(tensors: list[Any]) -> list[list[int]]:
+    return [tensor.tolist() for tensor in tensors]
