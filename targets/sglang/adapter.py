@@ -37,9 +37,7 @@ def make_sglang_target(
     """
     parsed = parse(specification)
     package = locate(parsed, cache)
-    release = import_release(
-        package, device=device, keep_bytecode=parsed.release is not None
-    )
+    release = import_release(package, device=device, keep_bytecode=parsed.release is not None)
     return SglangTarget(specification, release)
 
 
