@@ -6,9 +6,9 @@ was broken. A run ends at the first finding that is no hazard; after a hazard it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
@@ -73,6 +73,9 @@ class Session:
     or, with several targets, when their contracts differ.
     """
 
+    journal: ClassVar[Callable[[Session, Base], None] | None] = None
+    """Told each operation before it runs, so that what ran is known even when the process dies of it."""
+
     def __init__(
         self,
         targets: Sequence[Target],
@@ -111,6 +114,8 @@ class Session:
         self.index += 1
         if self.finished:
             return "stopped"
+        if Session.journal is not None:
+            Session.journal(self, operation)
         self._update_sizes()
         plan = self.caller.plan(operation)
         made = False
