@@ -100,7 +100,7 @@ class HybridState(Pool):
     def snapshot(self) -> Snapshot:
         """Everything that can be seen of the allocator (§14)."""
         full, swa = self.full.state(), self.swa.state()
-        grid = new_pages_grid(full.available // self.page_size, swa.available // self.page_size)
+        full_pages, swa_pages = full.available // self.page_size, swa.available // self.page_size
         return Snapshot(
             full=full,
             swa=swa,
@@ -116,5 +116,7 @@ class HybridState(Pool):
                 "size_full": self.size_full,
                 "size_swa": self.size_swa,
             },
-            new_pages=[self.new_pages_available(*pages) for pages in grid],
+            new_pages=[
+                f <= full_pages and s <= swa_pages for f, s in new_pages_grid(full_pages, swa_pages)
+            ],
         )
