@@ -116,6 +116,14 @@ def test_frees_of_segments_defer_without_an_assert_but_the_end_asserts(drive, to
     assert (pool.snapshot.group, pool.full.group) == (None, None)
 
 
+def test_a_deferred_free_swa_does_not_look_at_an_over_full_swa_side(drive, tokens):
+    pool = mapped_pool(drive, pages=2)
+    pool.does("free_page_ids", slots=[1, 2, 1], pool="swa")
+    pool.does("free_group_begin")
+    pool.does("free_swa", slots=tokens(1))
+    pool.raises("AssertionError", "over-credit SWA", "free_group_end")
+
+
 class TestHalfOpen:
     def half_open(self, drive, tokens):
         """An end that raised in its set pile: FULL is not flushed."""
