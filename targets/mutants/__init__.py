@@ -1,0 +1,1 @@
+"""Our allocators with one fault each, to test whether the suite finds it."""
