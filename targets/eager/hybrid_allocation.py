@@ -9,7 +9,13 @@ from __future__ import annotations
 import torch
 
 from targets.eager.hybrid_state import HybridState
-from targets.eager.page_plans import new_pages_of_extend, pages_spanned, plan_decode, plan_extend
+from targets.eager.page_plans import (
+    decode_has_room,
+    new_pages_of_extend,
+    pages_spanned,
+    plan_decode,
+    plan_extend,
+)
 
 
 class HybridAllocation(HybridState):
@@ -38,7 +44,7 @@ class HybridAllocation(HybridState):
         self,
         prefix_lens: torch.Tensor,
         prefix_lens_cpu: torch.Tensor,
-        seq_lens: torch.Tensor,  # noqa: ARG002 (the arguments that callers know)
+        seq_lens: torch.Tensor,
         seq_lens_cpu: torch.Tensor,
         last_loc: torch.Tensor,
         extend_num_tokens: int,
@@ -56,7 +62,7 @@ class HybridAllocation(HybridState):
         if not self.new_pages_available(new_pages, new_pages):
             return None
         full.check_continues(last_loc, prefix_lens)
-        swa_last = self._last_peers(last_loc, prefix_lens)
+        swa_last, gone = self._last_peers(last_loc, prefix_lens, seq_lens)
         swa.check_continues(swa_last, prefix_lens)
         full_plan = plan_extend(
             full, prefix_lens_cpu, seq_lens_cpu, last_loc, extend_num_tokens, new_pages
@@ -66,6 +72,7 @@ class HybridAllocation(HybridState):
         )
         assert full_plan is not None
         assert swa_plan is not None
+        self._assert_last_peers(gone, last_loc)
         full_slots = full.take(full_plan)
         self._map(full_slots, swa.take(swa_plan))
         return full_slots
@@ -125,23 +132,31 @@ class HybridAllocation(HybridState):
         full, swa = self._paged_pools()
         prefix_lens = seq_lens - 1
         full.check_continues(last_loc, prefix_lens)
-        swa_last = self._last_peers(last_loc, prefix_lens)
+        swa_last, gone = self._last_peers(last_loc, prefix_lens, seq_lens)
         swa.check_continues(swa_last, prefix_lens)
-        full_plan = plan_decode(full, seq_lens_cpu, last_loc)
-        swa_plan = None if full_plan is None else plan_decode(swa, seq_lens_cpu, swa_last)
-        if full_plan is None or swa_plan is None:
+        full_has_room = decode_has_room(full, seq_lens_cpu)
+        swa_has_room = decode_has_room(swa, seq_lens_cpu)
+        if not (full_has_room and swa_has_room):
             return None
+        full_plan = plan_decode(full, seq_lens_cpu, last_loc)
+        swa_plan = plan_decode(swa, seq_lens_cpu, swa_last)
+        self._assert_last_peers(gone, last_loc)
         full_slots = full.take(full_plan)
         self._map(full_slots, swa.take(swa_plan))
         return full_slots
 
-    def _last_peers(self, last_loc: torch.Tensor, prefix_lens: torch.Tensor) -> torch.Tensor:
-        # A row at a page boundary opens a page, so its last peer may be gone; -1 is in line with any boundary. A row
-        # inside a page goes on next to its last peer, and next to no peer lies the padding page (rule 2).
+    def _last_peers(
+        self, last_loc: torch.Tensor, prefix_lens: torch.Tensor, seq_lens: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The SWA slot after which each row goes on, and for which rows it is gone."""
         peers = self.full_to_swa_index_mapping[last_loc]
         inside_page = prefix_lens % self.page_size != 0
-        assert not bool((inside_page & (peers <= 0)).any()), (
-            f"a row continues a page whose last peer is gone: last slots {last_loc.tolist()}, "
-            f"peers {peers.tolist()}"
+        gone = inside_page & (seq_lens > prefix_lens) & (peers <= 0)
+        # At a page boundary a new page begins and the peer may be gone; -1 is in line with every boundary.
+        return torch.where(inside_page, peers, -1), gone
+
+    def _assert_last_peers(self, gone: torch.Tensor, last_loc: torch.Tensor) -> None:
+        # The slot after no peer lies in the padding page, and a live slot must not be mapped there (rule 2).
+        assert not bool(gone.any()), (
+            f"a row continues a page whose last peer is gone; the last slots are {last_loc.tolist()}"
         )
-        return torch.where(inside_page, peers, -1)

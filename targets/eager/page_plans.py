@@ -80,14 +80,16 @@ def _extended_slots(
     return torch.cat(pieces)
 
 
+def decode_has_room(pool: PagedAllocator, seq_lens_cpu: torch.Tensor) -> bool:
+    """Whether each of ``[bs]`` rows can have one more slot; may merge."""
+    return pool.room_for(len(seq_lens_cpu), len(_openers(pool, seq_lens_cpu)))
+
+
 def plan_decode(
     pool: PagedAllocator, seq_lens_cpu: torch.Tensor, last_loc: torch.Tensor
-) -> PagePlan | None:
-    """Plan one slot for each of ``[bs]`` rows; None when pages are short. Debug: asserts unique slots."""
-    seq_lens = seq_lens_cpu.tolist()
-    openers = [row for row, seq in enumerate(seq_lens) if (seq - 1) % pool.page_size == 0]
-    if not pool.room_for(len(seq_lens), len(openers)):
-        return None
+) -> PagePlan:
+    """Plan one slot for each of ``[bs]`` rows, for which there is room. Debug: asserts unique slots."""
+    openers = _openers(pool, seq_lens_cpu)
     slots = last_loc.to(torch.int64) + 1
     if openers:
         rows = torch.tensor(openers, device=pool.device)
@@ -95,3 +97,8 @@ def plan_decode(
     if pool.debug_mode:
         debug_checks.assert_unique(slots)
     return PagePlan(slots, len(openers))
+
+
+def _openers(pool: PagedAllocator, seq_lens_cpu: torch.Tensor) -> list[int]:
+    """The rows whose new slot is the first of a page."""
+    return [row for row, seq in enumerate(seq_lens_cpu.tolist()) if (seq - 1) % pool.page_size == 0]

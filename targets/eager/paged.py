@@ -10,7 +10,7 @@ import torch
 
 from targets.eager import debug_checks
 from targets.eager.base import BaseAllocator
-from targets.eager.page_plans import PagePlan, plan_decode, plan_extend
+from targets.eager.page_plans import PagePlan, decode_has_room, plan_decode, plan_extend
 
 
 class PagedAllocator(BaseAllocator):
@@ -75,8 +75,9 @@ class PagedAllocator(BaseAllocator):
     ) -> torch.Tensor | None:
         """One slot for each row, int64 ``[bs]``, or None; ``seq_lens`` count the new token (§5.4)."""
         self.check_continues(last_loc, seq_lens - 1)
-        plan = plan_decode(self, seq_lens_cpu, last_loc)
-        return None if plan is None else self.take(plan)
+        if not decode_has_room(self, seq_lens_cpu):
+            return None
+        return self.take(plan_decode(self, seq_lens_cpu, last_loc))
 
     def free(self, free_index: torch.Tensor) -> None:
         """Release the pages of any slots, each page once, ascending; in a group the slots wait (§5.5)."""

@@ -94,6 +94,13 @@ def test_a_row_at_a_page_boundary_goes_on_although_its_last_peer_is_gone() -> No
     assert bench.state.mapping[4:14] == [0, 0, 0, 0, 4, 5, 0, 0, 8, 0]
 
 
+def test_a_row_that_does_not_grow_needs_no_last_peer() -> None:
+    bench = Bench(hybrid())
+    row = bench.fresh(2)
+    bench.free(row, "free_swa_segment")
+    assert bench.extend((2, 2, row[-1]), (0, 4, -1)).value == pages(2)
+
+
 @pytest.mark.parametrize("debug", [False, True])
 @pytest.mark.parametrize("length", [1, 2])
 def test_a_row_inside_a_page_does_not_go_on_into_the_padding_page(debug: bool, length: int) -> None:
