@@ -49,12 +49,17 @@ def _undocumented(path: Path) -> list[str]:
     ]
 
 
+def _code_lines(function: Function) -> int:
+    """Lines of the body, the docstring not counted: a long list of options with its help is not hard to follow."""
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    return (function.end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
 def _long_functions(path: Path) -> list[str]:
     return [
         f"{_name(path)}:{node.lineno} {node.name}"
         for node in ast.walk(_parse(path))
-        if isinstance(node, Function)
-        and (node.end_lineno or node.lineno) - node.lineno >= MOST_FUNCTION_LINES
+        if isinstance(node, Function) and _code_lines(node) > MOST_FUNCTION_LINES
     ]
 
 
@@ -80,7 +85,7 @@ def test_the_usual_module_is_short() -> None:
 
 def test_a_function_fits_on_a_page() -> None:
     long = [line for path in MODULES for line in _long_functions(path)]
-    assert not long, f"more than {MOST_FUNCTION_LINES} lines:\n" + "\n".join(long)
+    assert not long, f"more than {MOST_FUNCTION_LINES} lines of code:\n" + "\n".join(long)
 
 
 def test_files_are_named_for_their_subject() -> None:
@@ -98,4 +103,4 @@ def test_each_room_is_typed_and_each_of_its_folders_is_a_package() -> None:
     assert not untyped, f"rooms without py.typed: {', '.join(untyped)}"
     folders = {path.parent for path in MODULES}
     bare = sorted(_name(folder) for folder in folders if not (folder / "__init__.py").is_file())
-    assert not bare, f"folders that would not be packaged: {', '.join(bare)}"
+    assert not bare, f"folders without __init__.py: {', '.join(bare)}"
