@@ -5,12 +5,11 @@ Guarantees what the reference allocators do, nothing more: no tensor, no device.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from oracle.prediction import make_reference
+from typing import TYPE_CHECKING
 
 from oracle.contract import Contract, current_contract
 from oracle.geometry import FAMILIES, Geometry, Mode
+from oracle.reference import Reference, make_reference
 
 if TYPE_CHECKING:
     from oracle.call import Call
@@ -24,7 +23,7 @@ class ReferenceTarget:
 
     def __init__(self) -> None:
         self.versions: dict[str, str] = {}
-        self._reference: Any
+        self._reference: Reference
 
     def contract(self, family: str) -> Contract | None:
         """The current contract; None for a family that has no reference."""
@@ -37,10 +36,8 @@ class ReferenceTarget:
 
     def apply(self, call: Call) -> Outcome:
         """What the reference predicts for the call."""
-        outcome: Outcome = self._reference.apply(call)
-        return outcome
+        return self._reference.apply(call)
 
     def snapshot(self) -> Snapshot:
         """The predicted state."""
-        state: Snapshot = self._reference.snapshot()
-        return state
+        return self._reference.snapshot()

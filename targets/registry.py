@@ -60,7 +60,7 @@ def known_targets() -> list[KnownTarget]:
     no_torch = _why_missing("torch")
     known = [
         _known("eager", "our torch allocators, one torch operation a step", no_torch),
-        _known("oracle", "the prediction itself, as a target", _why_missing("oracle.prediction")),
+        _known("oracle", "the prediction itself, as a target", _why_missing("oracle.reference")),
         _known("canary", "eager, wrong once in a hundred traces", no_torch),
         _known("sglang", "the SGLang that is installed here", no_torch or _why_missing("sglang")),
         _known("sglang==X", "release X of SGLang, fetched into a cache", no_torch),
