@@ -7,7 +7,7 @@ the allocator but outcomes and the public available sizes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 
 from msgspec import Struct
 
@@ -36,16 +36,20 @@ Planner = Callable[["Caller", Base], Plan]
 class Caller:
     """The caller of one allocator of ``geometry``, which has ``methods``.
 
-    ``legal_only``: batches leave out requests that could only be grown illegally (the runner skips whole illegal calls).
+    ``may_break``: the preconditions that the caller may break, None for all of them, empty for a legal caller.
     ``available_full`` and ``available_swa`` are the public available sizes in slots, set by the runner before each plan.
     """
 
     def __init__(
-        self, geometry: Geometry, methods: frozenset[str], *, legal_only: bool = False
+        self,
+        geometry: Geometry,
+        methods: frozenset[str],
+        *,
+        may_break: frozenset[str] | None = None,
     ) -> None:
         self.geometry = geometry
         self.methods = methods
-        self.legal_only = legal_only
+        self.may_break = may_break
         self.page_size = geometry.page_size
         self.hybrid = geometry.family == "hybrid-swa"
         self.books = Ownership(geometry.page_size)
@@ -64,6 +68,10 @@ class Caller:
         self.books.written.clear()
         self.books.loaded_peers.clear()
         return PLANNERS[type(operation)](self, operation)
+
+    def allows(self, breaches: Iterable[str]) -> bool:
+        """Whether this caller makes a call that breaks ``breaches``."""
+        return self.may_break is None or self.may_break.issuperset(breaches)
 
     def has(self, method: str) -> bool:
         """Whether the target has this method."""

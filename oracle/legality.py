@@ -20,6 +20,7 @@ UNALIGNED_TAIL = "unaligned-tail"
 UNALIGNED_NEED = "unaligned-need"
 UNALIGNED_START = "unaligned-start"
 PEER_STILL_MAPPED = "peer-still-mapped"
+INCOMPLETE_PEERS = "incomplete-peers"
 PEER_OVERWRITTEN = "peer-overwritten"
 DUPLICATE_SLOTS = "duplicate-slots"
 TOMBSTONED_PARTIAL_PAGE = "tombstoned-partial-page"
@@ -31,6 +32,30 @@ FREED_ROW_MAPPED = "freed-row-mapped"
 RAW_SLOTS = "raw-slots"
 MISUSE = "misuse"
 RESTORE_AFTER_FREES = "restore-after-frees"
+
+BREACHES: Breaches = (
+    STALE,
+    SHARED,
+    UNMAPPED_REPRESENTATIVE,
+    UNMAPPED_SLOT,
+    UNALIGNED_TAIL,
+    UNALIGNED_NEED,
+    UNALIGNED_START,
+    PEER_STILL_MAPPED,
+    INCOMPLETE_PEERS,
+    PEER_OVERWRITTEN,
+    DUPLICATE_SLOTS,
+    TOMBSTONED_PARTIAL_PAGE,
+    SEGMENTS_OUT_OF_ORDER,
+    NESTED_GROUP,
+    UNBALANCED_GROUP_END,
+    LIVE_MAPPING_CLEARED,
+    FREED_ROW_MAPPED,
+    RAW_SLOTS,
+    MISUSE,
+    RESTORE_AFTER_FREES,
+)
+"""Every precondition that a caller can break, by name."""
 
 
 def holding(books: Ownership, request: Request, pages: Iterable[int]) -> list[str]:
@@ -63,6 +88,12 @@ def mapped(books: Ownership, request: Request, pages: Iterable[int]) -> list[str
         else:
             found.add(UNALIGNED_TAIL)
     return sorted(found)
+
+
+def complete(books: Ownership, slots: Sequence[int]) -> list[str]:
+    """Breaches of "who passes peers on has whole SWA pages of them" (§6.4 direct calls, §11.6 recovery)."""
+    whole_pages = books.straddled.isdisjoint({slot // books.page_size for slot in slots})
+    return [] if whole_pages and books.peered.issuperset(slots) else [INCOMPLETE_PEERS]
 
 
 def unmapped(books: Ownership, request: Request, pages: Iterable[int]) -> list[str]:

@@ -84,15 +84,20 @@ class Session:
         callers: Callers = "mixed",
         judging: Judging | None = None,
         *,
+        may_break: tuple[str, ...] | None = None,
         keep_records: bool = False,
     ) -> None:
         geometry.check()
         self.geometry = geometry
         self.mode = mode or Mode()
         self.judging = judging or Judging()
-        self.callers = callers
         self.contract = _common_contract(targets, geometry)
-        self.caller = Caller(geometry, self.contract.methods, legal_only=callers == "legal")
+        allowed = () if callers == "legal" else may_break
+        self.caller = Caller(
+            geometry,
+            self.contract.methods,
+            may_break=None if allowed is None else frozenset(allowed),
+        )
         self.findings: list[Finding] = []
         self.finished = False
         self.undefined = ""
@@ -108,6 +113,7 @@ class Session:
         self._trusted = True
         """The caller's books still describe the target: nothing said aloud changed it, no hazard was found."""
         self._breach = ""
+        """The precondition that the caller broke last, in a call that was not refused."""
 
     def step(self, operation: Base) -> Status:
         """Judge one operation. ``skipped``: it made no call; ``stopped``: the run is finished."""
@@ -141,14 +147,12 @@ class Session:
     def _may_call(self, planned: Planned) -> bool:
         if planned.call.method not in self.contract.methods:
             return False
-        return not (planned.breaches and self.callers == "legal")
+        return self.caller.allows(planned.breaches)
 
     def _judge_call(self, planned: Planned, operation: Base) -> Outcome | None:
         """Make the call everywhere and judge it; None when the run is finished."""
         call = planned.call
         self.steps += 1
-        if planned.breaches:
-            self._breach = planned.breaches[0]
         start = perf_counter()
         expected = self._reference.apply(call) if self._reference else None
         state = self._reference.snapshot() if self._reference else None
@@ -196,12 +200,14 @@ class Session:
             elif difference is not None and difference.signal:
                 kind = "signal"
             assert difference is not None
-            self._report(lane, kind, difference, planned.call, operation)
+            breach = planned.breaches[0] if planned.breaches else ""
+            self._report(lane, kind, difference, planned.call, operation, breach)
             return
         if not (self.judging.laws and self._trusted):
             return
-        said_aloud = bool(got.error or got.counted)
-        if planned.breaches and said_aloud:
+        if planned.breaches and not (got.error and before == after):
+            self._breach = planned.breaches[0]
+        if self._breach and (got.error or got.counted):
             self._trusted = before == after
             return
         start = perf_counter()
@@ -236,7 +242,8 @@ class Session:
         difference = Difference(quantity, violation.expected, violation.got)
         if self._breach:
             self._trusted = False
-        self._report(lane, "hazard" if self._breach else "law", difference, call, operation)
+        kind: FindingKind = "hazard" if self._breach else "law"
+        self._report(lane, kind, difference, call, operation, self._breach)
 
     def _report(
         self,
@@ -245,13 +252,14 @@ class Session:
         difference: Difference,
         call: Call | None,
         operation: Base,
+        breach: str,
     ) -> None:
         self.findings.append(
             Finding(
                 family=self.geometry.family,
                 kind=kind,
                 quantity=difference.quantity,
-                breach=self._breach,
+                breach=breach,
                 index=self.index,
                 operation=kind_of(operation),
                 method=call.method if call is not None else "state",
@@ -269,8 +277,7 @@ class Session:
         for lane in self._lanes:
             difference = compare_snapshots(state, lane.last)
             if difference is not None:
-                self._breach = ""
-                self._report(lane, "divergence", difference, None, Base())
+                self._report(lane, "divergence", difference, None, Base(), "")
 
     def _update_sizes(self) -> None:
         queries = self._lanes[0].last.queries
@@ -293,6 +300,7 @@ def run_trace(
         trace.mode,
         trace.callers,
         judging,
+        may_break=trace.may_break,
         keep_records=keep_records,
     )
     for operation in trace.operations:

@@ -26,6 +26,8 @@ LARGEST_FILE = 256 << 20
 class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything that a run needs. ``callers`` legal: calls that break the contract are skipped; otherwise they are made.
 
+    ``may_break``: the preconditions (``oracle.legality``) that a caller who is not legal may break, None for all of them;
+    calls that break another one are skipped, so that one kind of error can be looked at without the noise of the rest.
     ``note`` says where the trace came from (seed, target, finding); nothing reads it.
     """
 
@@ -33,6 +35,7 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     geometry: Geometry
     mode: Mode = Mode()
     callers: Callers = "mixed"
+    may_break: tuple[str, ...] | None = None
     operations: tuple[Operation, ...] = ()
     note: str = ""
 

@@ -47,7 +47,7 @@ def plan_extend(caller: Caller, operation: op.Extend) -> Plan:
         request = caller.books.newest(part.request - 1) if part.request > 0 else None
         if request is not None and any(growth.request is request for growth in batch):
             continue
-        if request is not None and caller.legal_only and _growing(caller, request):
+        if request is not None and not caller.allows(_growing(caller, request)):
             continue
         prefix = len(request.slots) if request is not None else 0
         amount = caller.slots_of(part.amount, part.unit, room=-prefix % caller.page_size)
@@ -63,7 +63,7 @@ def plan_decode(caller: Caller, operation: op.Decode) -> Plan:
     batch = [
         _Growth(request, len(request.slots), 1)
         for request in chosen
-        if request is not None and not (caller.legal_only and _growing(caller, request))
+        if request is not None and caller.allows(_growing(caller, request))
     ]
     if not batch:
         return

@@ -54,9 +54,7 @@ def plan_transfer_peers(caller: Caller, operation: op.TransferPeers) -> Plan:
     if len(slots) != len(given):
         return
     breaches = legality.holding(books, donor, donor_pages)
-    breaches += legality.mapped(books, donor, donor_pages)
-    if not books.peered.issuperset(given):
-        breaches.append(legality.UNMAPPED_SLOT)
+    breaches += legality.complete(books, given)
     if not request.gone.isdisjoint(pages):
         breaches.append(legality.STALE)
     if not books.peered.isdisjoint(slots):
@@ -85,9 +83,7 @@ def plan_return_peers(caller: Caller, operation: op.ReturnPeers) -> Plan:
         return
     books = caller.books
     slots = tuple(books.page_slots(request, pages.start, len(pages)))
-    breaches = legality.holding(books, request, pages) + legality.mapped(books, request, pages)
-    if not books.peered.issuperset(slots):
-        breaches.append(legality.UNMAPPED_SLOT)
+    breaches = legality.holding(books, request, pages) + legality.complete(books, slots)
     broken = tuple(dict.fromkeys(breaches))
     outcome = yield Planned(Call(method="translate_loc_from_full_to_swa", slots=slots), broken)
     if outcome.value is None:
