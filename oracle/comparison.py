@@ -61,7 +61,7 @@ def _quantities(expected: Snapshot, got: Snapshot) -> Iterator[tuple[str, Any, A
         yield from _pool_quantities("swa", expected.swa, got.swa)
     elif (expected.swa is None) != (got.swa is None):
         yield "swa pool", expected.swa, got.swa
-    for name in ("mapping", "swa_set_pile", "swa_page_pile", "group"):
+    for name in ("mapping", "swa_set_pile", "swa_page_pile", "full_only_pile", "group"):
         yield name, getattr(expected, name), getattr(got, name)
     for name in sorted(expected.queries.keys() | got.queries.keys()):
         yield name, expected.queries.get(name), got.queries.get(name)

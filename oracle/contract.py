@@ -1,30 +1,19 @@
-"""The choices in which correct targets of a family may differ, by name (contract_paged_swa §13.2).
+"""The choices in which correct targets of a family may differ, by name (contract_paged_swa §13).
 
-A field covers order, timing, refusal and what is signalled. No field ever encodes a lost, doubled or padding page.
-The defaults are the contract of SGLang 0.5.20 to 0.5.23, which is also that of our own targets.
+A field covers order, timing, refusal, what is signalled and which methods exist. No field ever encodes a lost, doubled or
+padding page: where a release behaves so, the prediction is what an allocator of its order and timing would rightly do, and
+the difference is a finding. The defaults are the contract of SGLang 0.5.22 and 0.5.23, which is also that of our own targets.
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
 
-
-class Contract(Struct, frozen=True, kw_only=True):
-    """One target's choices for one family.
-
-    ``methods``: the calls (``Call.method``) that exist. ``power_of_two_pages``: page sizes must be powers of two.
-    ``invariants``: the names of the invariants that are evaluated, empty where the target has none.
-    ``has_counter``: the target counts hits at level warn. ``has_debug``: the target has the memory-pool debug mode.
-    ``checks_after_clearing``: an invariant reports after the mapping was cleared (CUDA paths, §2).
-    """
-
-    methods: frozenset[str]
-    power_of_two_pages: bool = False
-    invariants: frozenset[str] = frozenset()
-    has_counter: bool = False
-    has_debug: bool = True
-    checks_after_clearing: bool = False
-
+Pile = Literal["plain", "swa-set", "swa-pages", "full-only", "full-group"]
+"""What a hybrid allocator flushes at a group end: frees of both sides, gathered SWA slots, SWA pages, frees of the FULL
+side, and the FULL pool's own group."""
 
 POOL_METHODS = frozenset(
     {
@@ -45,7 +34,7 @@ POOL_METHODS = frozenset(
         "resize",
     }
 )
-HYBRID_METHODS = POOL_METHODS | {
+HYBRID_METHODS = (POOL_METHODS - {"free_page_ids"}) | {
     "alloc_extend_swa_tail",
     "free_swa",
     "free_swa_segment",
@@ -58,11 +47,79 @@ PEER_MAPPED = "swa.peer_mapped"
 PEER_RELEASED = "swa.peer_released"
 
 
+class Contract(Struct, frozen=True, kw_only=True):
+    """One target's choices for one family. Each field names its row of §13.2, or the section where there is none.
+
+    ``methods``: the calls (``Call.method``) that exist (§13.1); ``pool_methods``: those that a hybrid allocator's pools
+    take directly (§6.4). ``power_of_two_pages``: page sizes must be powers of two. ``invariants``: the names of the
+    invariants that are evaluated, empty where the target has none. ``has_counter``: the target counts hits at level warn.
+    ``has_debug``: the target has the memory-pool debug mode. ``checks_after_clearing``: an invariant reports after the
+    mapping was cleared (CUDA paths, §2).
+    """
+
+    methods: frozenset[str]
+    pool_methods: frozenset[str] = POOL_METHODS
+    power_of_two_pages: bool = False
+    invariants: frozenset[str] = frozenset()
+    has_counter: bool = False
+    has_debug: bool = True
+    checks_after_clearing: bool = False
+
+    takes_page_count: bool = True
+    """Row "Paged.alloc_extend": ``num_new_pages`` can be passed."""
+    answers_new_pages: bool = True
+    """§13.1: the hybrid allocator has ``new_pages_available``."""
+    capacity_test: Literal["before-launch", "after-launch"] = "before-launch"
+    """Rows "Paged.alloc_extend" and "Paged.alloc_decode". After the launch, a short pool in debug mode may say None or raise
+    the uniqueness assertion, whatever lies behind the free list; so the call is then left undefined."""
+
+    nested_begin: Literal["refused", "accepted"] = "refused"
+    """Row "nested begin". An accepted one changes nothing, the piles stay, and the next end closes the group."""
+    staging: Literal["appended-entries", "prepended-list"] = "appended-entries"
+    """Row "paged staging (need_sort)": an entry for each release in their order, or one list that each release goes in front of."""
+    duplicate_check: Literal["free-and-staged", "free-only"] = "free-and-staged"
+    """Row "duplicate check (debug)": the lists in which no page may be twice."""
+    duplicate_check_at_group_end: bool = True
+    """Row "duplicate check (debug)": a group end checks too, whatever it released."""
+
+    segment_start: Literal["page-start", "anywhere"] = "page-start"
+    """Row "free_segment start": a start inside a page is refused, or releases the whole first page. Where it is accepted, the
+    pile of a paged pool holds slots, and a page that waits already is released once when its rest is named by such a start."""
+    segment_overlap: Literal["refused", "trimmed"] = "refused"
+    """Row "free_segments overlap": a segment on the last page of the one before is refused, or loses that page."""
+    segment_form: Literal["representatives", "set-shaped"] = "representatives"
+    """§13.1, "b": the hybrid allocator's ``free_segment`` looks at representatives, or is ``free``."""
+
+    unmapped: Literal["reported", "skipped"] = "reported"
+    """Row "unmapped entries": at page size 1 and in segment forms they are reported and released as 0, or skipped.
+    Skipped, a ``free`` after a ``free_swa`` of the same slots is legal (row of that name)."""
+    free_order: Literal["swa-first", "full-first"] = "swa-first"
+    """Row "order inside `free`"."""
+    free_swa_order: Literal["clear-first", "release-first"] = "clear-first"
+    """Row "order inside `free_swa`": whether the mapping is still there when the release raises."""
+    expansion: Literal["as-given", "sorted-pages"] = "as-given"
+    """Row "`free_swa` with `ps>1`": how the pages of a set-shaped free are put on its pile, repeated ones repeated or each once."""
+    capacity_check: Literal["each-release", "each-free"] = "each-release"
+    """Row "over-credit asserts": after each release and at the group end (§6.3, §6.4), or in each ``free`` for both sides and in each
+    ``free_full`` for the FULL side, deferred or not."""
+
+    grouped_free: Literal["resolved-at-call", "resolved-at-end"] = "resolved-at-call"
+    """Rows "when is `M` resolved" and "FULL deferral". At the end: slots wait on the composite's plain pile, mapped. What is
+    released then are the peers of the call, whatever was mapped since: a peer that came later stays."""
+    grouped_free_swa: Literal["resolved-at-call", "resolved-at-end", "released-at-call"] = (
+        "resolved-at-call"
+    )
+    """Row "… by `free_swa`": what a set-shaped SWA free does in a group."""
+    flush_order: tuple[Pile, ...] = ("swa-pages", "swa-set", "full-group")
+    """Row "SWA flush order at group end", the piles that exist. With "full-group" the FULL pool's own group is opened (row
+    "FULL deferral")."""
+
+
 def current_contract(family: str, *, power_of_two_pages: bool = False) -> Contract:
-    """The contract of SGLang 0.5.20 to 0.5.23 and of our own targets for ``family``."""
+    """The contract of SGLang 0.5.22 and 0.5.23 and of our own targets for ``family``."""
     if family == "hybrid-swa":
         return Contract(
-            methods=HYBRID_METHODS - {"free_page_ids"},
+            methods=HYBRID_METHODS,
             invariants=frozenset({PEER_MAPPED, PEER_RELEASED}),
             power_of_two_pages=power_of_two_pages,
             has_counter=True,

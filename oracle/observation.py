@@ -44,9 +44,11 @@ class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class PoolState(Struct, kw_only=True):
     """One pool's lists, in order. Token pools hold slots, paged pools hold page ids.
 
-    ``staged``: entries in order (a token pool has its release list as one entry, or none when it is empty);
-    ``group``: the plain pile, None when no group is open, an entry for each deferred call; ``page_pile``: the page-id
-    pile of a paged pool, an entry for each deferred call; ``all_free``: what ``get_all_free_pages`` says (§1), None where the
+    ``staged``: entries in order (a token pool has its release list as one entry, or none when it is empty; so has a paged pool
+    up to 0.5.19, which stages in one list); ``group``: the plain pile, None when no group is open, an entry for each deferred
+    call; ``page_pile``: the page-id pile of a paged pool, an entry for each deferred call (0.5.17 to 0.5.19: its pile of
+    representative slots instead, all of them in order as one entry, or none when it is empty); ``staged_count``: how many
+    pages or slots the entries have, also where the allocator keeps no count; ``all_free``: what ``get_all_free_pages`` says (§1), None where the
     target has no such call. ``size`` is in slots, ``available`` is ``available_size()`` in slots.
     """
 
@@ -64,9 +66,18 @@ class Snapshot(Struct, kw_only=True):
     """The whole state of an allocator.
 
     Token and paged families: ``full`` only, ``swa`` and ``mapping`` None. Hybrid: both pools, ``mapping`` (the table from
-    FULL slot to SWA slot with its sentinel, length ``size + page_size + 1``), ``group`` (the composite's own
-    pile: None when closed), ``swa_set_pile`` (gathered SWA slots, zeros included) and ``swa_page_pile`` (SWA page ids; slots at page size 1), an entry for each deferred call.
-    ``queries``: what the public size queries answer, by name: ``available_size``, ``full_available_size``,
+    FULL slot to SWA slot with its sentinel, length ``size + page_size + 1``) and the piles, each with an entry for each
+    deferred call unless said otherwise. Which piles there are, and what they hold, follows from the contract (§13.2):
+
+    | field | frees resolved at the call (0.5.20 on) | frees resolved at the group end (up to 0.5.19) |
+    |---|---|---|
+    | ``group`` | the composite's own pile, which stays empty | FULL slots as given to ``free`` and ``free_segment`` |
+    | ``swa_set_pile`` | gathered SWA slots of ``free_swa``, zeros included | 0.5.19: one entry (none if empty) with all gathered SWA slots but the zeros; 0.5.18: FULL slots as given to ``free_swa``; before: stays empty |
+    | ``swa_page_pile`` | SWA page ids; slots at page size 1 | stays empty |
+    | ``full_only_pile`` | stays empty | 0.5.19: FULL slots as given to ``free_full``; before: stays empty |
+    | ``full.group``, ``full.page_pile`` | the FULL pool's own group | None and empty: its group is not opened |
+
+    ``group`` is None when no group is open, whatever list an allocator with a flag still has. ``queries``: what the public size queries answer, by name: ``available_size``, ``full_available_size``,
     ``swa_available_size``, ``size``, ``size_full``, ``size_swa``. ``new_pages``: ``new_pages_available(f, s)`` for f and s in
     0, 1, and exactly what is available on that side, and one more (row-major over ``new_pages_grid``), empty where the family has none.
     """
@@ -77,6 +88,7 @@ class Snapshot(Struct, kw_only=True):
     group: list[list[int]] | None = None
     swa_set_pile: list[list[int]]
     swa_page_pile: list[list[int]]
+    full_only_pile: list[list[int]] = []
     queries: dict[str, int]
     new_pages: list[bool]
 

@@ -1,4 +1,4 @@
-"""The state of the hybrid allocator: two pools, the mapping, two SWA piles (contract_paged_swa §1, §6, §6.1, §6.7)."""
+"""The state of the hybrid allocator: two pools, the mapping, the piles (contract_paged_swa §1, §6, §6.1, §6.7, §13.2)."""
 
 from __future__ import annotations
 
@@ -9,31 +9,34 @@ from oracle.geometry import Geometry, Mode
 from oracle.observation import Snapshot, new_pages_grid
 from oracle.reference.paged_alloc import PagedPool
 from oracle.reference.peer_mapping import PeerMapping
+from oracle.reference.pending_peers import PendingPeers
 from oracle.reference.pool import Pool
-from oracle.reference.raised import UndefinedError, leave_undefined, require
+from oracle.reference.raised import NEVER_SAVED, UndefinedError, leave_undefined, require
 from oracle.reference.signals import Signals
 from oracle.reference.token import TokenPool
 
 SubPool = TokenPool | PagedPool
 
 
-def make_pool(size: int, page_size: int, *, need_sort: bool, debug: bool, paged: bool) -> SubPool:
+def make_pool(
+    size: int, page_size: int, contract: Contract, *, need_sort: bool, debug: bool, paged: bool
+) -> SubPool:
     """A paged pool, or a token pool, which has no debug mode (§0)."""
     if paged:
-        return PagedPool(size, page_size, need_sort=need_sort, debug=debug)
-    return TokenPool(size, need_sort=need_sort)
+        return PagedPool(size, page_size, contract, need_sort=need_sort, debug=debug)
+    return TokenPool(size, contract, need_sort=need_sort)
 
 
 class HybridState(Pool):
     """``full`` and ``swa`` are token pools at page size 1, paged pools of one page size otherwise.
 
-    ``group`` only says whether the composite is in a group; what waits is in ``swa_set_pile`` (gathered SWA slots),
-    ``swa_page_pile`` (SWA pages) and in the group of ``full``.
+    ``group`` says whether the composite is in a group, and holds the frees of both sides that are resolved at its end; what
+    else waits is in ``swa_set_pile``, ``swa_page_pile`` and ``full_only_pile`` (as in a ``Snapshot``) and in the group of
+    ``full``. ``pending`` knows the peers of slots that wait with their mapping in place.
     """
 
     def __init__(self, geometry: Geometry, mode: Mode, contract: Contract) -> None:
-        super().__init__(geometry.page_size)
-        self.contract = contract
+        super().__init__(geometry.page_size, contract)
         self.signals = Signals(mode.level, contract)
         self.size_full = geometry.size
         self.size_swa = geometry.size_swa
@@ -42,6 +45,7 @@ class HybridState(Pool):
             make_pool(
                 size,
                 geometry.page_size,
+                contract,
                 need_sort=geometry.need_sort,
                 debug=self.debug,
                 paged=geometry.page_size > 1,
@@ -49,8 +53,16 @@ class HybridState(Pool):
             for size in (geometry.size, geometry.size_swa)
         )
         self.mapping = PeerMapping(geometry.size, geometry.page_size)
+        self.pending = PendingPeers(self.mapping)
+        self.saved_mapping: list[int] | None = None
+        self.empty_piles()
+
+    def empty_piles(self) -> None:
+        """Nothing waits any more on the piles beside the plain one."""
         self.swa_set_pile: list[list[int]] = []
         self.swa_page_pile: list[list[int]] = []
+        self.full_only_pile: list[list[int]] = []
+        self.pending.drop()
 
     def clear(self) -> None:
         """Back to the state after construction, in a group too (§6.7)."""
@@ -58,8 +70,21 @@ class HybridState(Pool):
         self.full.clear()
         self.mapping.clear()
         self.group = None
-        self.swa_set_pile = []
-        self.swa_page_pile = []
+        self.empty_piles()
+
+    def backup_state(self) -> None:
+        """Remember the lists of both pools and the mapping: they make one state (§13.1)."""
+        self.full.backup_state()
+        self.swa.backup_state()
+        self.saved_mapping = self.mapping.entries[:]
+
+    def restore_state(self) -> None:
+        """Return the lists and the mapping to the last backup; an open group stays as it is (§13.1)."""
+        if self.saved_mapping is None:
+            raise UndefinedError(NEVER_SAVED)
+        self.full.restore_state()
+        self.swa.restore_state()
+        self.mapping.entries = self.saved_mapping[:]
 
     def resize(self, size_full: int, size_swa: int) -> None:
         """Take new sizes on both sides and clear; the table keeps its length (§1)."""
@@ -90,7 +115,9 @@ class HybridState(Pool):
         self.mapping.assign(slots, peers)
 
     def clear_full_to_swa_mapping(self, slots: Sequence[int]) -> None:
-        """Unmap exactly ``slots`` (§6.1)."""
+        """Unmap exactly ``slots`` (§6.1). The caller has their peers from now on, though a free of theirs waits."""
+        self.mapping.peers(slots)
+        self.pending.forget_mapped(slots)
         self.mapping.unmap(slots)
 
     def translate_loc_from_full_to_swa(self, slots: Sequence[int]) -> list[int]:
@@ -108,6 +135,7 @@ class HybridState(Pool):
             group=None if self.group is None else self.group[:],
             swa_set_pile=self.swa_set_pile[:],
             swa_page_pile=self.swa_page_pile[:],
+            full_only_pile=self.full_only_pile[:],
             queries={
                 "available_size": min(full.available, swa.available),
                 "full_available_size": full.available,
@@ -118,5 +146,7 @@ class HybridState(Pool):
             },
             new_pages=[
                 f <= full_pages and s <= swa_pages for f, s in new_pages_grid(full_pages, swa_pages)
-            ],
+            ]
+            if self.contract.answers_new_pages
+            else [],
         )

@@ -36,14 +36,14 @@ class HybridPool(HybridFrees):
         prefix_lens, seq_lens = call.prefix_lens, call.seq_lens
         pages = sum(page_layout.new_pages_of_extend(prefix_lens, seq_lens, self.page_size))
         page_layout.check_new_pages(call.num_new_pages, pages)
-        if not self.new_pages_available(pages, pages):
-            return None
         swa_last = self.mapping.peers(call.last_loc)
         partial = [i for i, prefix in enumerate(prefix_lens) if prefix % self.page_size]
-        full.require_extend_continues(prefix_lens, call.last_loc)
-        swa.require_extend_continues(_at(partial, prefix_lens), _at(partial, swa_last))
         growing = [i for i in partial if seq_lens[i] > prefix_lens[i]]
         self._require_live_peers(_at(growing, swa_last))
+        if not self.new_pages_available(pages, pages):
+            return None
+        full.require_extend_continues(prefix_lens, call.last_loc)
+        swa.require_extend_continues(_at(partial, prefix_lens), _at(partial, swa_last))
         full_plan = full.plan_extend(prefix_lens, seq_lens, call.last_loc)
         swa_plan = swa.plan_extend(prefix_lens, seq_lens, swa_last)
         if full_plan is None or swa_plan is None:
@@ -85,13 +85,13 @@ class HybridPool(HybridFrees):
         seq_lens = call.seq_lens
         swa_last = self.mapping.peers(call.last_loc)
         partial = [i for i, seq in enumerate(seq_lens) if (seq - 1) % self.page_size]
+        self._require_live_peers(_at(partial, swa_last))
         full.require_decode_continues(seq_lens, call.last_loc)
         swa.require_decode_continues(_at(partial, seq_lens), _at(partial, swa_last))
         full.merge_for_decode(len(seq_lens))
         swa.merge_for_decode(len(seq_lens))
         if full.short_for_decode(seq_lens) or swa.short_for_decode(seq_lens):
             return None
-        self._require_live_peers(_at(partial, swa_last))
         full_plan = full.plan_decode(seq_lens, call.last_loc)
         swa_plan = swa.plan_decode(seq_lens, swa_last)
         slots = full.take(full_plan)
@@ -105,7 +105,10 @@ class HybridPool(HybridFrees):
         raise PredictedError("AssertionError", f"page size: {call.method} needs more than 1")
 
     def _require_live_peers(self, peers: Sequence[int]) -> None:
-        """Give no prediction when a partial page goes on whose last slot has no peer: a caller error (§6.2)."""
+        """Give no prediction when a partial page goes on whose last slot has no peer: a caller error (§6.2).
+
+        That comes before every refusal: an allocator may refuse such a call for any reason, and as early as it likes.
+        """
         leave_undefined(
             unless=all(peer > UNMAPPED for peer in peers),
             reason="a request continues a partial page whose last slot has no live peer",

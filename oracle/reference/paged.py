@@ -7,20 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from oracle.contract import Contract
 from oracle.observation import PoolState
 from oracle.reference.pool import Pool, joined
-from oracle.reference.raised import leave_undefined, require
+from oracle.reference.raised import NEVER_SAVED, UndefinedError, leave_undefined, require
 
 
 class PagedFrees(Pool):
     """Page ids that are free (consumed from the head), staged, or on a pile.
 
-    ``staged`` has an entry for each release since the last merge; ``page_pile`` an entry for each deferred
-    ``free_page_ids``. ``debug`` switches the checks of the memory-pool debug mode on.
+    ``staged`` has an entry for each release since the last merge, or one for all of them; ``page_pile`` an entry for each
+    deferred ``free_page_ids``, or one of slots for all deferred segments. ``debug`` switches the checks of the memory-pool
+    debug mode on.
     """
 
-    def __init__(self, size: int, page_size: int, *, need_sort: bool, debug: bool) -> None:
-        super().__init__(page_size)
+    def __init__(
+        self, size: int, page_size: int, contract: Contract, *, need_sort: bool, debug: bool
+    ) -> None:
+        super().__init__(page_size, contract)
+        self.saved: tuple[list[int], list[list[int]]] | None = None
         self.size = size
         self.need_sort = need_sort
         self.debug = debug
@@ -39,6 +44,17 @@ class PagedFrees(Pool):
         leave_undefined(unless=size >= 0, reason=f"size {size} is negative")
         self.size = size
         self.clear()
+
+    def backup_state(self) -> None:
+        """Remember the free list and what is staged (§13.1)."""
+        self.saved = self.free_list, self.staged
+
+    def restore_state(self) -> None:
+        """Return both to the last backup; an open group stays as it is (§13.1)."""
+        if self.saved is None:
+            raise UndefinedError(NEVER_SAVED)
+        self.free_list, self.staged = self.saved
+        self.staged_count = sum(map(len, self.staged))
 
     def available_pages(self) -> int:
         """Pages that can be handed out, merged or not."""
@@ -60,12 +76,15 @@ class PagedFrees(Pool):
             self.staged_count = 0
 
     def release(self, pages: list[int]) -> None:
-        """REL: stage as one entry with need_sort, else put in front of the free list (§5.1)."""
-        if self.need_sort:
-            self.staged = [*self.staged, pages]
-            self.staged_count += len(pages)
-        else:
+        """REL: stage with need_sort, else put in front of the free list (§5.1, §13.2)."""
+        if not self.need_sort:
             self.free_list = pages + self.free_list
+            return
+        if self.contract.staging == "appended-entries":
+            self.staged = [*self.staged, pages]
+        else:
+            self.staged = [pages + joined(self.staged)]
+        self.staged_count += len(pages)
 
     def free(self, slots: Sequence[int]) -> None:
         """Release the pages of ``slots``, each once and sorted, or defer the slots (§5.5)."""
@@ -91,22 +110,59 @@ class PagedFrees(Pool):
         """Release the page of each representative in row order (§5.5); empty: nothing, unchecked (§0)."""
         if not slots:
             return
+        if self.contract.segment_start == "anywhere":
+            self.free_pieces(slots, start_pos)
+            return
         self.require_page_start(start_pos)
         self.require_whole_segment(slots)
         self.free_page_ids(self.pages_of_representatives(slots))
 
+    def free_pieces(self, slots: Sequence[int], start_pos: int) -> None:
+        """The same from any start: the first slot names its page, then the first slot of each later page (§13.2)."""
+        head = -start_pos % self.page_size
+        pieces = [*slots[: min(head, 1)], *slots[head :: self.page_size]]
+        pages = [slot // self.page_size for slot in pieces]
+        if self.debug:
+            require(
+                sorted(pages) == sorted(self.pages_of(slots)),
+                "debug: the pages of the pieces are not the pages of the segment",
+            )
+        if self.group is None:
+            self.free_page_ids(pages)
+        else:
+            self.page_pile = [joined([*self.page_pile, pieces])]
+
     def free_group_begin(self) -> None:
-        """Open the group with both piles empty (§5.5)."""
-        super().free_group_begin()
-        self.page_pile = []
+        """Open the group with both piles empty (§5.5), unless one is open."""
+        if not self.stays_open():
+            self.group, self.page_pile = [], []
 
     def free_group_end(self) -> None:
         """The plain pile as one ``free``, then the page pile as one release (§5.5)."""
+        plain_pages = self.pages_of(joined(self.group or []))
         super().free_group_end()
         if self.page_pile:
             pages, self.page_pile = joined(self.page_pile), []
+            if self.contract.segment_start == "anywhere":
+                pages = self.pages_of_pieces(pages, plain_pages)
             self.release(pages)
-        self.require_no_duplicates()
+        if self.contract.duplicate_check_at_group_end:
+            self.require_no_duplicates()
+
+    def pages_of_pieces(self, pieces: Sequence[int], plain_pages: set[int]) -> list[int]:
+        """The pages of a pile of slots in order. A slot inside its page names the rest of it: a page is not released twice for
+        that, in the pile or with ``plain_pages``. Two page starts are two frees of the page, as everywhere (§15.2).
+        """
+        pages: list[int] = []
+        rests: set[int] = set()
+        for slot in pieces:
+            page, inside = divmod(slot, self.page_size)
+            waits = page in rests or (inside > 0 and (page in pages or page in plain_pages))
+            if inside:
+                rests.add(page)
+            if not waits:
+                pages.append(page)
+        return pages
 
     def pages_of(self, slots: Sequence[int]) -> set[int]:
         """The pages that ``slots`` lie in."""
@@ -125,9 +181,10 @@ class PagedFrees(Pool):
             )
 
     def require_no_duplicates(self) -> None:
-        """Debug: no page is twice in the census, whoever put it there (§5.5)."""
+        """Debug: no page is twice in the census, whoever put it there (§5.5, §13.2)."""
         if self.debug:
-            pages = self.all_free_pages()
+            free_only = self.contract.duplicate_check == "free-only"
+            pages = self.free_list if free_only else self.all_free_pages()
             require(len(set(pages)) == len(pages), "debug: duplicate pages in the free list")
 
     def state(self) -> PoolState:

@@ -47,6 +47,10 @@ class PagedPool(PagedFrees):
     def alloc_extend(self, call: Call) -> list[int] | None:
         """New slots for requests that grow from prefix to seq; None when pages are short (§5.3)."""
         page_layout.check_extend_shapes(call)
+        leave_undefined(
+            unless=call.num_new_pages is None or self.contract.takes_page_count,
+            reason="num_new_pages is passed to an allocator that does not take it",
+        )
         self.require_extend_continues(call.prefix_lens, call.last_loc)
         plan = self.plan_extend(
             call.prefix_lens, call.seq_lens, call.last_loc, num_new_pages=call.num_new_pages
@@ -90,6 +94,7 @@ class PagedPool(PagedFrees):
         if bound > len(self.free_list):
             self.merge_and_sort_free()
         if bound > len(self.free_list) and need > len(self.free_list):
+            self.leave_short_launch()
             return None
         slots = page_layout.slots_of_extend(
             prefix_lens, seq_lens, last_loc, self.free_list[:need], self.page_size
@@ -104,7 +109,17 @@ class PagedPool(PagedFrees):
 
     def short_for_decode(self, seq_lens: Sequence[int]) -> bool:
         """Step 2 of §5.4: whether the requests that open a page are more than the free pages."""
-        return self._pages_for_decode(seq_lens) > len(self.free_list)
+        short = self._pages_for_decode(seq_lens) > len(self.free_list)
+        if short:
+            self.leave_short_launch()
+        return short
+
+    def leave_short_launch(self) -> None:
+        """Give no prediction where debug mode looks at what a kernel made of too few pages (§13.2, Paged.alloc_extend)."""
+        leave_undefined(
+            unless=not self.debug or self.contract.capacity_test == "before-launch",
+            reason="a short pool is noticed before or after debug mode looks at the slots",
+        )
 
     def plan_decode(self, seq_lens: Sequence[int], last_loc: Sequence[int]) -> Plan:
         """Steps 3 and 4 of §5.4."""

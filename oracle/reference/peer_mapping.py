@@ -64,6 +64,11 @@ class PeerMapping:
         except IndexError:
             raise UndefinedError("a slot lies outside the mapping") from None
 
+    def slots_of_page(self, page: int) -> range:
+        """The places of all slots of a FULL page."""
+        first = self._first_entry(page)
+        return range(first, first + self.page_size)
+
     def peers_of_page(self, page: int) -> list[int]:
         """The entries of all slots of a FULL page."""
         first = self._first_entry(page)

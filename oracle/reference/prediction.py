@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oracle.call import Call
-from oracle.contract import POOL_METHODS, Contract
+from oracle.contract import Contract
 from oracle.geometry import Geometry, Mode
 from oracle.observation import Outcome, Snapshot
 from oracle.reference.hybrid_state import SubPool, make_pool
@@ -44,6 +44,8 @@ _PERFORM: dict[str, Callable[[Any, Call], list[int] | None]] = {
         call.slots
     ),
     "clear": lambda pool, _: pool.clear(),
+    "backup_state": lambda pool, _: pool.backup_state(),
+    "restore_state": lambda pool, _: pool.restore_state(),
     "resize": lambda pool, call: (
         pool.resize(call.size, call.size_swa)
         if isinstance(pool, HybridPool)
@@ -71,6 +73,7 @@ class Reference:
             self._main = make_pool(
                 geometry.size,
                 geometry.page_size,
+                contract,
                 need_sort=geometry.need_sort,
                 debug=mode.debug and contract.has_debug,
                 paged=geometry.family == "paged",
@@ -116,8 +119,8 @@ class Reference:
             return self._main, methods
         if call.pool == "composite":
             return self._hybrid, self._contract.methods
-        # The sub-allocators are token or paged ones: they have what those have (§6.4, direct calls).
-        return self._hybrid.full if call.pool == "full" else self._hybrid.swa, POOL_METHODS
+        pool = self._hybrid.full if call.pool == "full" else self._hybrid.swa
+        return pool, self._contract.pool_methods
 
     def _outcome(
         self, value: list[int] | None = None, *, error: str = "", message: str = ""

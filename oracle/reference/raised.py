@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+NEVER_SAVED = "a restore without a backup"
+
 
 class PredictedError(Exception):
     """The contract says that this call raises.

@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oracle.call import Call
+from oracle.contract import Contract
 from oracle.observation import PoolState
 from oracle.reference.pool import Pool
-from oracle.reference.raised import leave_undefined, not_implemented
+from oracle.reference.raised import NEVER_SAVED, UndefinedError, leave_undefined, not_implemented
 
 
 class TokenPool(Pool):
     """``free_list`` is consumed from its head; ``released`` holds what need_sort has not merged yet."""
 
-    def __init__(self, size: int, *, need_sort: bool) -> None:
-        super().__init__(page_size=1)
+    def __init__(self, size: int, contract: Contract, *, need_sort: bool) -> None:
+        super().__init__(1, contract)
+        self.saved: tuple[list[int], list[int]] | None = None
         self.size = size
         self.need_sort = need_sort
         self.clear()
@@ -33,6 +35,16 @@ class TokenPool(Pool):
         leave_undefined(unless=size >= 0, reason=f"size {size} is negative")
         self.size = size
         self.clear()
+
+    def backup_state(self) -> None:
+        """Remember both lists (§13.1)."""
+        self.saved = self.free_list, self.released
+
+    def restore_state(self) -> None:
+        """Return both lists to the last backup; an open group stays as it is (§13.1)."""
+        if self.saved is None:
+            raise UndefinedError(NEVER_SAVED)
+        self.free_list, self.released = self.saved
 
     def available_size(self) -> int:
         """Slots that can be handed out, merged or not (§4)."""

@@ -220,15 +220,27 @@ class TestExtend:
         pool.does("free_swa", slots=row)
         pool.is_undefined("no live peer", "alloc_extend", **extends([5], [6], [row[-1]]))
 
-    def test_debug_refuses_a_tombstoned_page_where_the_offset_shows_it(
+    def test_continuing_a_tombstoned_page_is_undefined_where_debug_mode_would_refuse_it(
         self, drive, extends
     ):  # §6.2
         pool = hybrid(drive, debug=True)
         row = pool.extend(0, 6)
         pool.does("free_swa", slots=row)
-        before = pool.snapshot
-        pool.raises("AssertionError", "last_loc", "alloc_extend", **extends([6], [7], [row[-1]]))
-        assert pool.snapshot == before
+        pool.is_undefined("no live peer", "alloc_extend", **extends([6], [7], [row[-1]]))
+        pool.is_undefined("no live peer", "alloc_decode", seq_lens=[7], last_loc=[row[-1]])
+
+    def test_continuing_a_tombstoned_page_is_undefined_where_pages_are_short(
+        self, drive, extends
+    ):  # §6.2
+        pool = hybrid(drive)
+        row = pool.extend(0, 31)
+        pool.does("free_swa", slots=row[28:])
+        arguments = extends([31, 0], [32, 40], [row[-1], -1])
+        pool.is_undefined("no live peer", "alloc_extend", **arguments)
+        pool.does("free_swa", slots=row)
+        pool.gives("alloc", need=32, pool="swa")
+        arguments = {"seq_lens": [32, 1], "last_loc": [row[-1], -1]}
+        pool.is_undefined("no live peer", "alloc_decode", **arguments)
 
     def test_a_debug_assert_of_the_swa_half_comes_before_full_takes_anything(
         self, drive, extends
