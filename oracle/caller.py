@@ -12,8 +12,9 @@ from collections.abc import Callable, Generator, Iterable
 from msgspec import Struct
 
 from oracle.call import Call
+from oracle.contract import Contract
 from oracle.geometry import Geometry
-from oracle.legality import Breaches
+from oracle.legality import UNALIGNED_START, Breaches
 from oracle.observation import Outcome
 from oracle.operations import Alloc, Backup, Base, Decode, Extend, ExtendTail, Load, Restore, Unit
 from oracle.ownership import Ownership
@@ -34,7 +35,7 @@ Planner = Callable[["Caller", Base], Plan]
 
 
 class Caller:
-    """The caller of one allocator of ``geometry``, which has ``methods``.
+    """The caller of one allocator of ``geometry``, which follows ``contract``: it says what exists and what is legal.
 
     ``may_break``: the preconditions that the caller may break, None for all of them, empty for a legal caller.
     ``available_full`` and ``available_swa`` are the public available sizes in slots, set by the runner before each plan.
@@ -43,12 +44,12 @@ class Caller:
     def __init__(
         self,
         geometry: Geometry,
-        methods: frozenset[str],
+        contract: Contract,
         *,
         may_break: frozenset[str] | None = None,
     ) -> None:
         self.geometry = geometry
-        self.methods = methods
+        self.contract = contract
         self.may_break = may_break
         self.page_size = geometry.page_size
         self.hybrid = geometry.family == "hybrid-swa"
@@ -73,9 +74,14 @@ class Caller:
         """Whether this caller makes a call that breaks ``breaches``."""
         return self.may_break is None or self.may_break.issuperset(breaches)
 
-    def has(self, method: str) -> bool:
-        """Whether the target has this method."""
-        return method in self.methods
+    def has(self, *methods: str) -> bool:
+        """Whether the target has all these methods."""
+        return self.contract.methods.issuperset(methods)
+
+    def start_breaches(self, start_pos: int) -> Breaches:
+        """Breaches of "a segment starts on a page", where that is asked for (§3, §13.2)."""
+        refused = self.contract.segment_start == "page-start" and start_pos % self.page_size
+        return (UNALIGNED_START,) if refused else ()
 
     def slots_of(self, amount: int, unit: Unit, *, room: int = 0, full_only: bool = False) -> int:
         """Read an ``amount`` in slots. ``room``: slots still open on the row's last page; ``full_only``: no peers are wanted."""

@@ -95,7 +95,7 @@ class Session:
         allowed = () if callers == "legal" else may_break
         self.caller = Caller(
             geometry,
-            self.contract.methods,
+            self.contract,
             may_break=None if allowed is None else frozenset(allowed),
         )
         self.findings: list[Finding] = []
@@ -145,7 +145,9 @@ class Session:
         return "done" if made else "skipped"
 
     def _may_call(self, planned: Planned) -> bool:
-        if planned.call.method not in self.contract.methods:
+        direct = planned.call.pool != "composite"
+        methods = self.contract.pool_methods if direct else self.contract.methods
+        if planned.call.method not in methods:
             return False
         return self.caller.allows(planned.breaches)
 

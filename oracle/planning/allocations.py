@@ -154,13 +154,14 @@ def _grow_together(caller: Caller, batch: list[_Growth], count_pages: bool) -> P
         return
     size = caller.page_size
     pages = sum(-(-(g.prefix + g.amount) // size) - -(-g.prefix // size) for g in batch)
+    counted = count_pages and not caller.hybrid and caller.contract.takes_page_count
     call = Call(
         method="alloc_extend",
         prefix_lens=tuple(growth.prefix for growth in batch),
         seq_lens=tuple(growth.prefix + growth.amount for growth in batch),
         last_loc=tuple(growth.last_loc() for growth in batch),
         extend_num_tokens=total,
-        num_new_pages=pages if count_pages and not caller.hybrid else None,
+        num_new_pages=pages if counted else None,
     )
     yield from _hand_out(caller, batch, call)
 

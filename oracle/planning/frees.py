@@ -92,13 +92,12 @@ def plan_empty_free(caller: Caller, operation: op.EmptyFree) -> Plan:
         return
     start_pos = operation.start_pos % (4 * caller.page_size)
     segment_form = operation.method in SEGMENT_FORMS
-    unaligned = segment_form and start_pos % caller.page_size
     call = Call(
         method=operation.method,
         start_pos=start_pos if segment_form else 0,
         wide=operation.wide,
     )
-    yield Planned(call, (legality.UNALIGNED_START,) if unaligned else ())
+    yield Planned(call, caller.start_breaches(start_pos) if segment_form else ())
 
 
 def _set_breaches(
@@ -109,7 +108,7 @@ def _set_breaches(
         return found
     if method == "free_full":
         return found + legality.unmapped(caller.books, request, pages)
-    if caller.page_size == 1:
+    if caller.page_size == 1 and caller.contract.unmapped == "reported":
         return found + legality.mapped(caller.books, request, pages)
     return found + legality.whole(caller.books, request, pages)
 
@@ -131,9 +130,7 @@ def _unowned(
             tuple(dict.fromkeys(s // size for s in slots)) if breach == legality.STALE else slots
         )
     segment_form = method in SEGMENT_FORMS
-    breaches = [breach]
-    if segment_form and start_pos % caller.page_size:
-        breaches.append(legality.UNALIGNED_START)
+    breaches = [breach, *(caller.start_breaches(start_pos) if segment_form else ())]
     call = Call(
         method=method,
         slots=slots,

@@ -11,7 +11,7 @@ from oracle.ownership import Request
 
 def plan_recover(caller: Caller, operation: op.Recover) -> Plan:
     """A tombstoned range gets new peers: SWA slots, then the mapping (§6.1, §11.6 load-back)."""
-    if not caller.hybrid:
+    if not caller.hybrid or not caller.has("set_full_to_swa_mapping"):
         return
     if operation.freed:
         yield from _recover_freed(caller)
@@ -44,6 +44,8 @@ def plan_transfer_peers(caller: Caller, operation: op.TransferPeers) -> Plan:
     request, pages = _range(caller, operation.request, operation.page, operation.pages)
     donor, donor_pages = _range(caller, operation.donor, operation.donor_page, operation.pages)
     if not caller.hybrid or request is None or donor is None or request is donor:
+        return
+    if not caller.has("clear_full_to_swa_mapping", "set_full_to_swa_mapping"):
         return
     books = caller.books
     count = min(len(pages), len(donor_pages))
@@ -79,7 +81,7 @@ def plan_transfer_peers(caller: Caller, operation: op.TransferPeers) -> Plan:
 def plan_return_peers(caller: Caller, operation: op.ReturnPeers) -> Plan:
     """An external holder returns peers itself: look up, clear, free on the SWA pool at once (§6.4, direct calls)."""
     request, pages = _range(caller, operation.request, operation.page, operation.pages)
-    if not caller.hybrid or request is None:
+    if not caller.hybrid or request is None or not caller.has("clear_full_to_swa_mapping"):
         return
     books = caller.books
     slots = tuple(books.page_slots(request, pages.start, len(pages)))

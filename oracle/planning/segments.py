@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from oracle import legality
 from oracle import operations as op
 from oracle.call import Call, Method, Segment
@@ -47,8 +49,7 @@ def plan_free_segment(caller: Caller, operation: op.FreeSegment) -> Plan:
     touched = range(page, page + pages)
     method: Method = operation.method
     breaches = _breaches(caller, request, touched, "free_full_segment" if direct else method)
-    if shift:
-        breaches = (legality.UNALIGNED_START, *breaches)
+    breaches = caller.start_breaches(page * size + shift) + breaches
     call = Call(
         method=method,
         pool="full" if direct else "composite",
@@ -57,9 +58,24 @@ def plan_free_segment(caller: Caller, operation: op.FreeSegment) -> Plan:
         wide=operation.wide,
         overwrite=operation.overwrite,
     )
+    rest = caller.books.page_slots(request, touched[-1])[len(slots) % size :]
     outcome = yield Planned(call, breaches)
-    if not outcome.error:
-        _settle(caller, request, touched, "free_full_segment" if direct else method)
+    if outcome.error:
+        return
+    _settle(caller, request, touched, "free_full_segment" if direct else method)
+    waits = caller.books.group_open and caller.contract.segment_start == "anywhere"
+    if waits and len(slots) % size and not direct:
+        yield from _free_rest(call, tuple(rest), len(slots) + page * size)
+
+
+def _free_rest(call: Call, rest: tuple[int, ...], start_pos: int) -> Plan:
+    """The rest of the page inside which the segment of ``call`` ended, in the same group: a page that two segments share.
+
+    Only the plural form may name a page twice, but where starts inside a page are accepted this is how a caller gets it wrong.
+    """
+    if rest:
+        again = structs.replace(call, slots=rest, start_pos=start_pos)
+        yield Planned(again, (legality.SEGMENTS_OUT_OF_ORDER,))
 
 
 def plan_free_segments(caller: Caller, operation: op.FreeSegments) -> Plan:
@@ -80,7 +96,8 @@ def plan_free_segments(caller: Caller, operation: op.FreeSegments) -> Plan:
         runs.reverse()
     touched = sorted({page for run in runs for page in run})
     breaches = _breaches(caller, request, touched, _singular(operation.method))
-    if len(runs) > 1 and operation.arrangement != "ascending":
+    refused = caller.contract.segment_overlap == "refused"
+    if len(runs) > 1 and operation.arrangement != "ascending" and refused:
         breaches = (legality.SEGMENTS_OUT_OF_ORDER, *breaches)
     call = Call(
         method=operation.method,
@@ -186,7 +203,9 @@ def _breaches(
     caller: Caller, request: Request, pages: range | list[int], method: Method
 ) -> Breaches:
     found = legality.holding(caller.books, request, pages)
-    if caller.hybrid and method in ("free_segment", "free_swa_segment"):
+    if caller.hybrid and method == "free_segment" and caller.contract.segment_form == "set-shaped":
+        found += legality.whole(caller.books, request, pages)
+    elif caller.hybrid and method in ("free_segment", "free_swa_segment"):
         found += legality.mapped(caller.books, request, pages)
     if caller.hybrid and method == "free_full_segment":
         found += legality.unmapped(caller.books, request, pages)
