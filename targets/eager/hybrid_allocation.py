@@ -9,13 +9,7 @@ from __future__ import annotations
 import torch
 
 from targets.eager.hybrid_state import HybridState
-from targets.eager.page_plans import (
-    decode_has_room,
-    new_pages_of_extend,
-    pages_spanned,
-    plan_decode,
-    plan_extend,
-)
+from targets.eager.page_plans import new_pages_of_extend, pages_spanned
 
 
 class HybridAllocation(HybridState):
@@ -64,11 +58,11 @@ class HybridAllocation(HybridState):
         full.check_continues(last_loc, prefix_lens)
         swa_last, gone = self._last_peers(last_loc, prefix_lens, seq_lens)
         swa.check_continues(swa_last, prefix_lens)
-        full_plan = plan_extend(
-            full, prefix_lens_cpu, seq_lens_cpu, last_loc, extend_num_tokens, new_pages
+        full_plan = full.plan_extend(
+            prefix_lens_cpu, seq_lens_cpu, last_loc, extend_num_tokens, new_pages
         )
-        swa_plan = plan_extend(
-            swa, prefix_lens_cpu, seq_lens_cpu, swa_last, extend_num_tokens, new_pages
+        swa_plan = swa.plan_extend(
+            prefix_lens_cpu, seq_lens_cpu, swa_last, extend_num_tokens, new_pages
         )
         assert full_plan is not None
         assert swa_plan is not None
@@ -102,14 +96,13 @@ class HybridAllocation(HybridState):
         if not self.new_pages_available(new_pages, pages_spanned(swa_tail_len, self.page_size)):
             return None
         full.check_continues(last_loc, prefix_lens)
-        full_plan = plan_extend(
-            full, prefix_lens_cpu, seq_lens_cpu, last_loc, extend_num_tokens, new_pages
+        full_plan = full.plan_extend(
+            prefix_lens_cpu, seq_lens_cpu, last_loc, extend_num_tokens, new_pages
         )
         assert full_plan is not None
         if swa_tail_len == 0:
             return full.take(full_plan)
-        swa_plan = plan_extend(
-            swa,
+        swa_plan = swa.plan_extend(
             torch.tensor([0]),
             torch.tensor([swa_tail_len]),
             torch.tensor([-1], device=self.device),
@@ -134,12 +127,12 @@ class HybridAllocation(HybridState):
         full.check_continues(last_loc, prefix_lens)
         swa_last, gone = self._last_peers(last_loc, prefix_lens, seq_lens)
         swa.check_continues(swa_last, prefix_lens)
-        full_has_room = decode_has_room(full, seq_lens_cpu)
-        swa_has_room = decode_has_room(swa, seq_lens_cpu)
+        full_has_room = full.has_room_to_decode(seq_lens_cpu)
+        swa_has_room = swa.has_room_to_decode(seq_lens_cpu)
         if not (full_has_room and swa_has_room):
             return None
-        full_plan = plan_decode(full, seq_lens_cpu, last_loc)
-        swa_plan = plan_decode(swa, seq_lens_cpu, swa_last)
+        full_plan = full.plan_decode(seq_lens_cpu, last_loc)
+        swa_plan = swa.plan_decode(seq_lens_cpu, swa_last)
         self._assert_last_peers(gone, last_loc)
         full_slots = full.take(full_plan)
         self._map(full_slots, swa.take(swa_plan))

@@ -6,14 +6,12 @@ and give up both. Lengths are read on the CPU; the device is not waited for outs
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 
 from targets.eager import debug_checks
-
-if TYPE_CHECKING:
-    from targets.eager.paged import PagedAllocator
+from targets.eager.page_list import PageList
 
 
 class PagePlan(NamedTuple):
@@ -36,69 +34,84 @@ def new_pages_of_extend(prefix_lens: list[int], seq_lens: list[int], page_size: 
     )
 
 
-def plan_extend(
-    pool: PagedAllocator,
-    prefix_lens_cpu: torch.Tensor,
-    seq_lens_cpu: torch.Tensor,
-    last_loc: torch.Tensor,
-    extend_num_tokens: int,
-    num_new_pages: int | None = None,
-) -> PagePlan | None:
-    """Plan rows ``[bs]`` growing by ``extend_num_tokens`` in all; None when pages are short. Debug: asserts unique slots."""
-    prefix_lens, seq_lens = prefix_lens_cpu.tolist(), seq_lens_cpu.tolist()
-    if num_new_pages is None:
-        num_new_pages = new_pages_of_extend(prefix_lens, seq_lens, pool.page_size)
-    bound = extend_num_tokens // pool.page_size + len(prefix_lens) + 1
-    if not pool.room_for(bound, num_new_pages):
-        return None
-    slots = _extended_slots(pool, prefix_lens, seq_lens, last_loc, num_new_pages)
-    if pool.debug_mode:
-        debug_checks.assert_unique(slots)
-    return PagePlan(slots, num_new_pages)
+class PagePlanner(PageList):
+    """The planning part of ``PagedAllocator``."""
 
+    def plan_extend(
+        self,
+        prefix_lens_cpu: torch.Tensor,
+        seq_lens_cpu: torch.Tensor,
+        last_loc: torch.Tensor,
+        extend_num_tokens: int,
+        num_new_pages: int | None = None,
+    ) -> PagePlan | None:
+        """Plan rows ``[bs]`` growing by ``extend_num_tokens`` in all; None when pages are short. Debug: asserts unique slots."""
+        prefix_lens, seq_lens = prefix_lens_cpu.tolist(), seq_lens_cpu.tolist()
+        if num_new_pages is None:
+            num_new_pages = new_pages_of_extend(prefix_lens, seq_lens, self.page_size)
+        if not self.room_for(self._bound(extend_num_tokens, len(prefix_lens)), num_new_pages):
+            return None
+        slots = self._extended_slots(prefix_lens, seq_lens, last_loc, num_new_pages)
+        if self.debug_mode:
+            debug_checks.assert_unique(slots)
+        return PagePlan(slots, num_new_pages)
 
-def _extended_slots(
-    pool: PagedAllocator,
-    prefix_lens: list[int],
-    seq_lens: list[int],
-    last_loc: torch.Tensor,
-    num_new_pages: int,
-) -> torch.Tensor:
-    page_size = pool.page_size
-    fresh = pool.slots_of_pages(pool.free_pages[:num_new_pages])
-    pieces = [fresh[:0]]
-    begin = 0
-    for request, (prefix, seq) in enumerate(zip(prefix_lens, seq_lens, strict=True)):
-        page_end = pages_spanned(prefix, page_size) * page_size
-        open_page = min(seq, page_end) - prefix
-        if open_page:
-            following = torch.arange(1, open_page + 1, dtype=torch.int64, device=pool.device)
-            pieces.append(last_loc[request] + following)
-        if seq > page_end:
-            pieces.append(fresh[begin : begin + seq - page_end])
-            begin += pages_spanned(seq - page_end, page_size) * page_size
-    return torch.cat(pieces)
+    def has_room_to_decode(self, seq_lens_cpu: torch.Tensor) -> bool:
+        """Whether each of ``[bs]`` rows can have one more slot; may merge."""
+        return self.room_for(len(seq_lens_cpu), len(self._openers(seq_lens_cpu)))
 
+    def plan_decode(self, seq_lens_cpu: torch.Tensor, last_loc: torch.Tensor) -> PagePlan:
+        """Plan one slot for each of ``[bs]`` rows, for which there is room. Debug: asserts unique slots."""
+        openers = self._openers(seq_lens_cpu)
+        slots = last_loc.to(torch.int64) + 1
+        if openers:
+            rows = torch.tensor(openers, device=self.device)
+            slots[rows] = self.free_pages[: len(openers)] * self.page_size
+        if self.debug_mode:
+            debug_checks.assert_unique(slots)
+        return PagePlan(slots, len(openers))
 
-def decode_has_room(pool: PagedAllocator, seq_lens_cpu: torch.Tensor) -> bool:
-    """Whether each of ``[bs]`` rows can have one more slot; may merge."""
-    return pool.room_for(len(seq_lens_cpu), len(_openers(pool, seq_lens_cpu)))
+    def take(self, plan: PagePlan) -> torch.Tensor:
+        """Drop the planned pages from the free list and return the planned slots."""
+        self.free_pages = self.free_pages[plan.new_pages :]
+        return plan.slots
 
+    def _bound(self, extend_num_tokens: int, rows: int) -> int:
+        """At most so many pages; the merge is triggered by this, not by the exact need."""
+        return extend_num_tokens // self.page_size + rows + 1
 
-def plan_decode(
-    pool: PagedAllocator, seq_lens_cpu: torch.Tensor, last_loc: torch.Tensor
-) -> PagePlan:
-    """Plan one slot for each of ``[bs]`` rows, for which there is room. Debug: asserts unique slots."""
-    openers = _openers(pool, seq_lens_cpu)
-    slots = last_loc.to(torch.int64) + 1
-    if openers:
-        rows = torch.tensor(openers, device=pool.device)
-        slots[rows] = pool.free_pages[: len(openers)] * pool.page_size
-    if pool.debug_mode:
-        debug_checks.assert_unique(slots)
-    return PagePlan(slots, len(openers))
+    def _extended_slots(
+        self,
+        prefix_lens: list[int],
+        seq_lens: list[int],
+        last_loc: torch.Tensor,
+        num_new_pages: int,
+    ) -> torch.Tensor:
+        fresh = self.slots_of_pages(self.free_pages[:num_new_pages])
+        pieces = [fresh[:0]]
+        begin = 0
+        for request, (prefix, seq) in enumerate(zip(prefix_lens, seq_lens, strict=True)):
+            page_end = pages_spanned(prefix, self.page_size) * self.page_size
+            open_slots = min(seq, page_end) - prefix
+            if open_slots:
+                pieces.append(self._rest_of_open_page(last_loc[request], open_slots))
+            if seq > page_end:
+                pieces.append(self._slots_of_new_pages(fresh[begin:], seq - page_end))
+                begin += self._fresh_slots_used(seq - page_end)
+        return torch.cat(pieces)
 
+    def _rest_of_open_page(self, last_slot: torch.Tensor, count: int) -> torch.Tensor:
+        return last_slot + torch.arange(1, count + 1, dtype=torch.int64, device=self.device)
 
-def _openers(pool: PagedAllocator, seq_lens_cpu: torch.Tensor) -> list[int]:
-    """The rows whose new slot is the first of a page."""
-    return [row for row, seq in enumerate(seq_lens_cpu.tolist()) if (seq - 1) % pool.page_size == 0]
+    def _slots_of_new_pages(self, fresh: torch.Tensor, count: int) -> torch.Tensor:
+        return fresh[:count]
+
+    def _fresh_slots_used(self, count: int) -> int:
+        return pages_spanned(count, self.page_size) * self.page_size
+
+    def _openers(self, seq_lens_cpu: torch.Tensor) -> list[int]:
+        """The rows whose new slot is the first of a page."""
+        return [row for row, seq in enumerate(seq_lens_cpu.tolist()) if self._opens_page(seq)]
+
+    def _opens_page(self, seq_len: int) -> bool:
+        return (seq_len - 1) % self.page_size == 0

@@ -55,6 +55,7 @@ class EagerTarget:
         self.allocator: EagerAllocator
         self._device = device
         self._classes = classes if classes is not None else AllocatorClasses()
+        self._reuse = classes is None
         self._built: tuple[Geometry, bool] | None = None
         self._mode = Mode()
         self._recorder = HitRecorder(has_counter=False)
@@ -66,11 +67,12 @@ class EagerTarget:
     def reset(self, geometry: Geometry, mode: Mode) -> None:
         """Return to the state after construction. Raises ``UsageError`` on an impossible geometry.
 
-        The pools are reused when geometry and debug mode are the same and nothing happened that ``clear`` does not undo.
+        The pools are reused when geometry and debug mode are the same and nothing happened that ``clear`` does not undo; never
+        with other ``classes``, whose ``clear`` is not to be trusted.
         """
         geometry.check()
         self._mode = mode
-        if self._built == (geometry, mode.debug) and not self._sentinel_is_gone():
+        if self._reuse and self._built == (geometry, mode.debug) and not self._sentinel_is_gone():
             self.allocator.clear()
             return
         self._built = None
