@@ -8,13 +8,15 @@ Post-releases follow the contract of the release they patch; anything newer than
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
 from oracle.contract import Contract, current_contract
 from oracle.geometry import FAMILIES
-from targets.sglang.release import Release
+
+if TYPE_CHECKING:
+    from targets.sglang.release import Release
 
 OLDEST = 9
 NEWEST = 23
@@ -41,7 +43,6 @@ class Existence(Struct, frozen=True):
     last: int = NEWEST
 
 
-POOLS = ("token", "paged", "hybrid-swa")
 PAGED = ("paged", "hybrid-swa")
 HYBRID = ("hybrid-swa",)
 

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from oracle.call import Call, Segment
 from oracle.contract import current_contract
 from oracle.geometry import Geometry, Mode
 from oracle.observation import Outcome, PoolState, Snapshot
 from oracle.reference import make_reference
+from targets.sglang.contracts import contract_for_version
 
 
 class Driver:
@@ -27,6 +29,7 @@ class Driver:
         need_sort: bool = False,
         level: Any = "off",
         debug: bool = False,
+        release: str = "",
         **contract: Any,
     ) -> None:
         if size_swa is None:
@@ -35,9 +38,11 @@ class Driver:
             family=family, size=size, page_size=page_size, size_swa=size_swa, need_sort=need_sort
         )
         chosen = current_contract(family)
-        if contract:
-            fields = {name: getattr(chosen, name) for name in chosen.__struct_fields__}
-            chosen = type(chosen)(**(fields | contract))
+        if release:
+            found = contract_for_version(release, family, power_of_two_pages=False)
+            assert found is not None, f"no contract for {family} of {release}"
+            chosen = found
+        chosen = structs.replace(chosen, **contract)
         self.reference = make_reference(geometry, Mode(level=level, debug=debug), chosen)
 
     def call(self, method: Any, **arguments: Any) -> Outcome:
