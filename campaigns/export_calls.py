@@ -1,0 +1,152 @@
+"""One call of a trace as statements: the call with its arguments, the comments that explain them, what the caller does after.
+
+Guarantees that the call gets the tensors that ``targets.driver`` would give it: the same dtypes, each its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from campaigns.export_layout import Code, Group, Item, group, literal
+from campaigns.export_names import Names
+from oracle.call import Call
+
+POOLS = {
+    "composite": "allocator",
+    "full": "allocator.full_attn_allocator",
+    "swa": "allocator.swa_attn_allocator",
+}
+
+
+class CallCode:
+    """The code of one call. ``before``: statements that make what it passes; ``after``: what the caller overwrites."""
+
+    def __init__(self, call: Call, names: Names, number: int) -> None:
+        self.before: list[Code] = []
+        self.after: list[str] = []
+        self._call, self._names, self._number = call, names, number
+        self.expression = Group(f"{POOLS[call.pool]}.{call.method}(", tuple(self._arguments()), ")")
+
+    def _arguments(self) -> list[Item]:
+        fill = _ARGUMENTS.get(self._call.method)
+        return fill(self) if fill is not None else []
+
+    def _need(self) -> list[Item]:
+        return [Item(str(self._call.need))]
+
+    def _extend(self) -> list[Item]:
+        call = self._call
+        items = [
+            *_lengths(call.prefix_lens, "prefix_lens: how long each row is"),
+            *_lengths(call.seq_lens, "seq_lens: how long each row gets"),
+            self._last_loc(),
+            Item(str(call.extend_num_tokens), "extend_num_tokens: the new slots of all rows"),
+        ]
+        if call.method == "alloc_extend_swa_tail":
+            note = "swa_tail_len: only so many slots at the end get peers"
+            items.append(Item(str(call.swa_tail_len), note))
+        elif call.num_new_pages is not None:
+            items.append(Item(f"num_new_pages={call.num_new_pages}", "the pages that it takes"))
+        return items
+
+    def _decode(self) -> list[Item]:
+        note = "seq_lens: how long each row is with its new token"
+        return [*_lengths(self._call.seq_lens, note), self._last_loc()]
+
+    def _last_loc(self) -> Item:
+        last = self._call.last_loc
+        note = "last_loc: the last slot of each row" + (", -1 for a new row" if -1 in last else "")
+        if len(last) == 1 and last[0] >= 0:
+            return Item(self._names.tensor(last, wide=self._call.wide), note)
+        elements: list[Code] = [self._names.one(slot) for slot in last]
+        dtype = [] if self._call.wide else ["dtype=torch.int32"]
+        return Item(group("torch.tensor(", [group("[", elements, "]"), *dtype], ")"), note)
+
+    def _slots(self) -> list[Item]:
+        return [Item(self._passed(self._call.slots, 0))]
+
+    def _segment(self) -> list[Item]:
+        return [*self._slots(), Item(f"start_pos={self._call.start_pos}")]
+
+    def _segments(self) -> list[Item]:
+        pairs = [
+            group("(", [self._passed(segment.slots, number), str(segment.start_pos)], ")")
+            for number, segment in enumerate(self._call.segments)
+        ]
+        return [Item(group("[", pairs, "]"))]
+
+    def _pages(self) -> list[Item]:
+        call = self._call
+        pages = self._names.pages(call.slots)
+        if not call.wide:
+            pages = _as_int32(pages)
+        return [Item(self._kept(pages, 0))]
+
+    def _mapping(self) -> list[Item]:
+        return [*self._slots(), Item(self._passed(self._call.peers, 1))]
+
+    def _config(self) -> list[Item]:
+        call = self._call
+        sizes = [f"max_total_num_tokens={call.size}"]
+        if call.size_swa:
+            sizes = [
+                f"full_max_total_num_tokens={call.size}",
+                f"swa_max_total_num_tokens={call.size_swa}",
+            ]
+        return [Item(group("SimpleNamespace(", sizes, ")"))]
+
+    def _restore(self) -> list[Item]:
+        return [Item("backups.pop()")]
+
+    def _passed(self, slots: tuple[int, ...], number: int) -> Code:
+        code = self._names.tensor(slots, wide=self._call.wide, copied=self._call.overwrite)
+        return self._kept(code, number)
+
+    def _kept(self, code: Code, number: int) -> Code:
+        """The tensor itself, or the name of one that the caller overwrites after the call."""
+        if not self._call.overwrite:
+            return code
+        name = f"passed{self._number}" + (f"_{number + 1}" if number else "")
+        self.before.append(assigned(name, code))
+        self.after.append(f"{name}.zero_()")
+        return name
+
+
+def assigned(name: str, code: Code) -> Code:
+    """``name = code``."""
+    if isinstance(code, str):
+        return f"{name} = {code}"
+    return Group(f"{name} = {code.opening}", code.items, code.closing)
+
+
+def _lengths(values: tuple[int, ...], note: str) -> list[Item]:
+    tensor = group("torch.tensor(", [literal(values)], ")")
+    return [Item(tensor, note), Item(tensor, "the same on the CPU")]
+
+
+def _as_int32(pages: Code) -> Code:
+    if isinstance(pages, str):
+        return f"({pages}).int()"
+    return Group(pages.opening, (*pages.items, Item("dtype=torch.int32")), pages.closing)
+
+
+_ARGUMENTS: dict[str, Callable[[CallCode], list[Item]]] = {
+    "alloc": CallCode._need,
+    "alloc_extend": CallCode._extend,
+    "alloc_extend_swa_tail": CallCode._extend,
+    "alloc_decode": CallCode._decode,
+    "free": CallCode._slots,
+    "free_swa": CallCode._slots,
+    "free_full": CallCode._slots,
+    "free_segment": CallCode._segment,
+    "free_swa_segment": CallCode._segment,
+    "free_full_segment": CallCode._segment,
+    "free_segments": CallCode._segments,
+    "free_full_segments": CallCode._segments,
+    "free_page_ids": CallCode._pages,
+    "set_full_to_swa_mapping": CallCode._mapping,
+    "clear_full_to_swa_mapping": CallCode._slots,
+    "translate_loc_from_full_to_swa": CallCode._slots,
+    "resize": CallCode._config,
+    "restore_state": CallCode._restore,
+}

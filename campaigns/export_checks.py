@@ -1,0 +1,216 @@
+"""What a script checks for a finding: the statements around and after the last call, in terms of the allocator's own state.
+
+Guarantees a check for every kind of finding that one process on a CPU can show; for the others (``sync``, ``launches``) it
+raises ``UsageError``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from campaigns.export_calls import assigned
+from campaigns.export_laws import law_check
+from campaigns.export_layout import Code, comment, group, layout, literal
+from campaigns.export_names import Names, Variable
+from campaigns.export_quantities import expression, meaning, predicted, quantities_of
+from campaigns.export_story import Step, Story
+from oracle.errors import UsageError
+from oracle.finding import Finding
+from oracle.observation import Hit
+
+HANG_SECONDS = 20
+BODY = 4
+
+
+@dataclass
+class Check:
+    """``before`` and ``after``: lines around the last call. ``raising``: the last call may raise, and that is looked at;
+    ``returns``: what it returned is looked at. ``checked`` says in words what is compared.
+    """
+
+    checked: str
+    after: list[str]
+    before: list[str] = field(default_factory=list)
+    raising: bool = False
+
+
+def make_check(story: Story, names: Names, returned: Variable | None) -> Check:
+    """The check for the story's finding; without one, that the whole state is as predicted. Raises ``UsageError``."""
+    finding, hybrid = story.finding, story.trace.family == "hybrid-swa"
+    if finding is None:
+        return _whole_state(story, hybrid=hybrid)
+    if finding.kind in ("sync", "launches"):
+        raise UsageError(
+            f"a finding of the kind {finding.kind} has no script: look at it with `kvoracle replay`"
+        )
+    if finding.kind in ("law", "hazard"):
+        law = law_check(story, names, returned)
+        return Check(law.checked, law.after, law.before, law.raising)
+    if finding.kind == "hang":
+        return _hang(finding)
+    if expression(finding.quantity, hybrid=hybrid) is not None:
+        return _state(story, finding, hybrid=hybrid)
+    last = story.steps[-1] if story.steps else None
+    if last is None or last.expected is None:
+        raise UsageError(
+            f"nothing is predicted at the finding '{finding.quantity}', so it has no script"
+        )
+    if finding.kind == "crash" or finding.quantity == "raised":
+        return _raised(finding, last)
+    if finding.quantity in ("returned", "returned dtype"):
+        return _returned(finding, last, returned)
+    return _signal(finding, last)
+
+
+def section(method: str, family: str) -> str:
+    """Where the contract speaks of a method."""
+    if method == "state":
+        return "contract_paged_swa §1"
+    if family == "hybrid-swa":
+        found = _HYBRID_SECTIONS.get(method, "§6.3")
+    else:
+        found = _POOL_SECTIONS.get(method, "§5.5")
+        found = "§4" if family == "token" and found.startswith("§5") else found
+    return f"contract_paged_swa {found}"
+
+
+def _whole_state(story: Story, *, hybrid: bool) -> Check:
+    if story.state is None:
+        raise UsageError(
+            "the trace shows no finding, and nothing is predicted at its end: it has no script"
+        )
+    names = quantities_of(story.state)
+    got: dict[str, Code] = {name: str(expression(name, hybrid=hybrid)) for name in names}
+    pairs = [f'"{name}": {code}' for name, code in got.items()]
+    expected = literal({name: predicted(name, story.state) for name in names})
+    return Check(
+        "the whole state after the last call",
+        [
+            *comment("The state that the contract predicts after the last call.", BODY),
+            *layout(assigned("expected", expected), BODY),
+            *layout(assigned("got", group("{", pairs, "}")), BODY),
+        ],
+    )
+
+
+def _state(story: Story, finding: Finding, *, hybrid: bool) -> Check:
+    if story.state is None:
+        raise UsageError(
+            f"nothing is predicted at the finding '{finding.quantity}', so it has no script"
+        )
+    family = story.trace.family
+    words = meaning(finding.quantity, hybrid=hybrid)
+    place = section(finding.method, family)
+    after = "after the last call" if story.steps else "when it is built"
+    return Check(
+        f"{words}, {after}",
+        [
+            *comment(f"Predicted: {words} ({place}).", BODY),
+            *layout(assigned("expected", literal(predicted(finding.quantity, story.state))), BODY),
+            f"    got = {expression(finding.quantity, hybrid=hybrid)}",
+        ],
+        raising=bool(story.steps) and bool(story.steps[-1].got.error),
+    )
+
+
+def _raised(finding: Finding, last: Step) -> Check:
+    assert last.expected is not None
+    predicted_error = last.expected.error or "nothing"
+    place = section(finding.method, finding.family)
+    return Check(
+        f"what {finding.method} raises",
+        [
+            *comment(f"The contract says that the call raises {predicted_error} ({place}).", BODY),
+            f'    expected = "{predicted_error}"',
+            "    got = raised.error",
+        ],
+        raising=True,
+    )
+
+
+def _returned(finding: Finding, last: Step, returned: Variable | None) -> Check:
+    assert last.expected is not None
+    place = section(finding.method, finding.family)
+    name = returned.name if returned is not None else "result"
+    if finding.quantity == "returned dtype":
+        expected: Code = literal(last.expected.dtype)
+        got = f'str({name}.dtype).removeprefix("torch.")'
+    else:
+        expected = literal(last.expected.value)
+        got = f"{name} if {name} is None else {name}.tolist()"
+    return Check(
+        f"what {finding.method} returns" + (" (dtype)" if "dtype" in finding.quantity else ""),
+        [
+            *comment(f"The slots that the contract predicts, in order ({place}).", BODY),
+            *layout(assigned("expected", expected), BODY),
+            f"    got = {got}",
+        ],
+    )
+
+
+def _signal(finding: Finding, last: Step) -> Check:
+    assert last.expected is not None
+    if finding.quantity == "counted":
+        hits = last.expected.counted or ()
+        return Check(
+            "by how much the counters of the invariants move",
+            [
+                *comment(
+                    "How far each counter moves in the last call (contract_paged_swa §2).", BODY
+                ),
+                *layout(assigned("expected", literal(_named(hits))), BODY),
+                "    got = {",
+                "        name: count - counts.get(name, 0)",
+                "        for name, count in counters(allocator).items()",
+                "        if count != counts.get(name, 0)",
+                "    }",
+            ],
+            before=["    counts = counters(allocator)"],
+            raising=bool(last.got.error),
+        )
+    pairs = [[hit.name, hit.count] for hit in last.expected.hits]
+    return Check(
+        "which invariants find false elements in the last call, and how many",
+        [
+            *comment(
+                "The invariants in order, with how many false elements (contract_paged_swa §2).",
+                BODY,
+            ),
+            *layout(assigned("expected", literal(pairs)), BODY),
+            "    got = hits",
+        ],
+        before=["    hits = watch_invariants(allocator)"],
+        raising=bool(last.got.error),
+    )
+
+
+def _hang(finding: Finding) -> Check:
+    return Check(
+        f"whether {finding.method} returns",
+        [
+            "    guard.cancel()",
+            '    expected = "the call returns"',
+            "    got = expected",
+        ],
+        before=[f"    guard = watchdog({HANG_SECONDS})"],
+        raising=True,
+    )
+
+
+def _named(hits: tuple[Hit, ...]) -> dict[str, int]:
+    return {hit.name: hit.count for hit in hits}
+
+
+_HYBRID_SECTIONS = {
+    "alloc": "§6.2", "alloc_extend": "§6.2", "alloc_extend_swa_tail": "§6.2", "alloc_decode": "§6.2",
+    "free_group_begin": "§6.4", "free_group_end": "§6.4", "clear": "§6.7", "resize": "§1",
+    "merge_and_sort_free": "§1", "set_full_to_swa_mapping": "§6.1", "clear_full_to_swa_mapping": "§6.1",
+    "translate_loc_from_full_to_swa": "§6", "backup_state": "§13.1", "restore_state": "§13.1",
+    "free_segments": "§3", "free_full_segments": "§3",
+}  # fmt: skip
+_POOL_SECTIONS = {
+    "alloc": "§5.2", "alloc_extend": "§5.3", "alloc_decode": "§5.4", "free_group_begin": "§3",
+    "free_group_end": "§5.5", "clear": "§1", "resize": "§1", "merge_and_sort_free": "§1",
+    "free_full_segment": "§3", "free_segments": "§3", "free_full_segments": "§3",
+    "backup_state": "§13.1", "restore_state": "§13.1",
+}  # fmt: skip

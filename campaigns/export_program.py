@@ -1,0 +1,134 @@
+"""A story as straight-line code: one statement a call, with the comments that explain it, and the check at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from campaigns.export_calls import CallCode, assigned
+from campaigns.export_checks import Check, make_check
+from campaigns.export_laws import CONTENT_LAWS, law_of, write_lines
+from campaigns.export_layout import INDENT, Code, comment, group, layout
+from campaigns.export_names import Names, Variable
+from campaigns.export_story import Step, Story
+
+BODY = INDENT
+PREFIXES = {"translate_loc_from_full_to_swa": "peers"}
+WHATS = {
+    "free_group_begin": "frees wait from here on",
+    "free_group_end": "what waits is freed now",
+    "merge_and_sort_free": "staged pages join the free list, sorted",
+    "clear": "back to the state after construction",
+    "resize": "other sizes, in slots, and back to the state after construction",
+    "backup_state": "the allocator's state is kept",
+    "restore_state": "and put back",
+}
+
+
+@dataclass
+class Program:
+    """The lines of the function that makes the calls, and in words what it checks at the end."""
+
+    lines: list[str]
+    checked: str
+
+
+class _Writer:
+    """Writes the calls one after the other. Variables that nothing refers to later are not assigned."""
+
+    def __init__(self, story: Story) -> None:
+        self.story = story
+        self.names = Names(story.trace.geometry.page_size)
+        finding = story.finding
+        self.hazard = finding is not None and finding.kind == "hazard"
+        self.writes = finding is not None and law_of(finding.quantity)[1] in CONTENT_LAWS
+        self.prepared = [self._prepare(number, step) for number, step in enumerate(story.steps)]
+        last = self.prepared[-1][1] if self.prepared else None
+        if last is not None:
+            last.used = True
+        self.check = make_check(story, self.names, last)
+
+    def _prepare(
+        self, number: int, step: Step
+    ) -> tuple[CallCode | None, Variable | None, list[str]]:
+        """Resolve names in order; the lines are written once all uses are known."""
+        if step.call is None:
+            return None, None, []
+        code = CallCode(step.call, self.names, number + 1)
+        is_last = number == len(self.story.steps) - 1
+        variable = None
+        if step.got.value is not None or (is_last and step.call.method.startswith("alloc")):
+            prefix = PREFIXES.get(step.call.method, "peers" if step.call.pool == "swa" else "row")
+            variable = self.names.add(prefix, step.got.value or ())
+        stamped: list[str] = []
+        if self.writes:
+            for stamp in step.stamps:
+                stamped += write_lines(self.names, stamp.slots, stamp.tags, stamp.loaded)
+        return code, variable, stamped
+
+    def lines(self) -> list[str]:
+        """Every statement, comments included."""
+        lines: list[str] = []
+        if any(step.call and step.call.method == "backup_state" for step in self.story.steps):
+            lines.append("    backups = []")
+        last = len(self.story.steps) - 1
+        for number, step in enumerate(self.story.steps):
+            code, variable, stamped = self.prepared[number]
+            lines += (
+                ["", *comment(self._told(step), BODY)] if lines else comment(self._told(step), BODY)
+            )
+            for reason in step.reasons:
+                lines += comment(f"The caller breaks the contract: {reason}.", BODY)
+            if code is None:
+                continue
+            if number == last and self.check.before:
+                lines += self.check.before
+            lines += self._call(step, code, variable, is_last=number == last)
+            lines += stamped
+        if lines:
+            lines.append("")
+        if not self.story.steps:
+            lines += self.check.before
+        return lines + self.check.after
+
+    def _call(
+        self, step: Step, code: CallCode, variable: Variable | None, *, is_last: bool
+    ) -> list[str]:
+        lines = [line for before in code.before for line in layout(before, BODY)]
+        assert step.call is not None
+        statement: Code = code.expression
+        if step.call.method == "backup_state":
+            statement = group("backups.append(", [statement], ")")
+        if variable is not None and variable.used:
+            statement = assigned(variable.name, statement)
+        guard = self._guard(step, is_last=is_last)
+        if guard:
+            lines.append(f"    with {guard}:")
+        lines += layout(statement, BODY + (INDENT if guard else 0))
+        return lines + [f"    {after}" for after in code.after]
+
+    def _guard(self, step: Step, *, is_last: bool) -> str:
+        """What stands around the call: who may raise what there."""
+        if is_last and self.check.raising:
+            return "raising() as raised"
+        error = (step.expected or step.got).error
+        if error.startswith("invariant:"):
+            return "suppress(RuntimeError)"
+        if error:
+            return f"suppress({error if error.isidentifier() else 'Exception'})"
+        return "caller_error()" if self.hazard and step.breaches else ""
+
+    def _told(self, step: Step) -> str:
+        head = f"Operation {step.index} ({step.operation})"
+        if step.call is None:
+            return f"{head}: a new request shares pages of another row; no call."
+        what = WHATS.get(step.call.method) or step.about
+        error = (step.expected or step.got).error
+        refused = f"; the contract refuses this with {error}" if error else ""
+        return f"{head}: {what}{refused}."
+
+
+def write_program(story: Story) -> Program:
+    """The body of the function that reproduces the story. Raises ``UsageError`` for a finding that no script can show."""
+    writer = _Writer(story)
+    check: Check = writer.check
+    return Program(writer.lines(), check.checked)

@@ -1,0 +1,60 @@
+"""A target that answers what another one answered: the records of a finished session, played back.
+
+Guarantees the recorded outcomes in order; its state is the predicted one, which is the recorded target's until the first
+divergence. For the exporter, which wants the calls and not a second run.
+"""
+
+from __future__ import annotations
+
+from oracle.call import Call
+from oracle.contract import Contract
+from oracle.errors import UsageError
+from oracle.geometry import Geometry, Mode
+from oracle.lockstep import Session
+from oracle.observation import Outcome, Snapshot
+from oracle.reference import make_reference
+
+
+class RecordsDiffer(UsageError):
+    """The run that is told makes a call that the session did not record."""
+
+
+class RecordedTarget:
+    """The target ``name`` as ``session`` saw it. Raises ``RecordsDiffer`` when it is asked for a call that was not recorded."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        self.name = name
+        self.versions = session.findings[0].versions if session.findings else {}
+        self._contract = session.contract
+        self._session = session
+        self.reset(session.geometry, session.mode)
+
+    def contract(self, family: str) -> Contract | None:  # noqa: ARG002 (the protocol's argument)
+        """The contract of the session."""
+        return self._contract
+
+    def reset(self, geometry: Geometry, mode: Mode) -> None:
+        """Back to the first record, with a new prediction."""
+        self._records = iter(self._session.records or [])
+        self._reference = make_reference(geometry, mode, self._contract)
+
+    def apply(self, call: Call) -> Outcome:
+        """The recorded outcome of the next call, which must be this one."""
+        record = next(self._records, None)
+        if record is None or record.call != call:
+            raise RecordsDiffer(f"the session recorded no {call.method} call here: export without it")
+        self._reference.apply(call)
+        return record.got
+
+    def snapshot(self) -> Snapshot:
+        """The predicted state."""
+        return self._reference.snapshot()
+
+
+def recorded_target(session: Session, name: str) -> RecordedTarget:
+    """Play ``session`` back. Raises ``UsageError`` when it kept no records."""
+    if session.records is None:
+        raise UsageError(
+            "the session kept no records: run it with keep_records, or export without it"
+        )
+    return RecordedTarget(session, name)

@@ -1,0 +1,174 @@
+"""A trace run once more on one target and told call by call, for people and for the exporter.
+
+Guarantees the concrete calls up to and including the one at which the finding stands, with the caller's books as they
+were there. Judges nothing itself: the judge does (``oracle.lockstep``).
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+
+from campaigns.export_words import Teller
+from oracle.call import Call
+from oracle.caller import Planned
+from oracle.errors import UsageError
+from oracle.finding import Finding
+from oracle.laws.ledger import Ledger
+from oracle.lockstep import Judging, Session
+from oracle.observation import Outcome, Snapshot
+from oracle.operations import Base, Fork, kind_of
+from oracle.ownership import Ownership
+from oracle.target import Target
+from oracle.trace import Trace
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Slots that a request wrote (``loaded``: whose peers were loaded again), and whose KV that is, position by position."""
+
+    slots: tuple[int, ...]
+    tags: tuple[tuple[int, int], ...]
+    loaded: bool = False
+
+
+@dataclass
+class Step:
+    """One call (None: an operation that makes none, a fork): what it is about, what it breaks, what came of it."""
+
+    index: int
+    operation: str
+    call: Call | None
+    breaches: tuple[str, ...] = ()
+    expected: Outcome | None = None
+    got: Outcome = field(default_factory=Outcome)
+    about: str = ""
+    reasons: tuple[str, ...] = ()
+    stamps: list[Stamp] = field(default_factory=list)
+
+
+@dataclass
+class Story:
+    """The calls up to the finding; ``books`` and the sets of pages given back in the open group are as they were there.
+
+    ``state`` is the predicted state at the finding, None where there is no prediction.
+    """
+
+    trace: Trace
+    steps: list[Step]
+    finding: Finding | None
+    books: Ownership
+    state: Snapshot | None
+    sizes: tuple[int, int]
+    deferred: tuple[set[int], set[int], set[int]]
+
+
+class _Narrated(Session):
+    """A session that keeps each call with the words for it, and the place of each finding."""
+
+    def __init__(
+        self, target: Target, trace: Trace, wanted: Finding | None, judging: Judging
+    ) -> None:
+        self.told: list[Step] = []
+        self.story: Story | None = None
+        self._trace, self._wanted = trace, wanted
+        self._teller = Teller()
+        self._ledger = Ledger(trace.geometry)
+        super().__init__([target], trace.geometry, trace.mode, trace.callers, judging)
+        self._look(0)
+
+    def run(self) -> Story:
+        """Step until the finding has its place; without one, to the end."""
+        for operation in self._trace.operations:
+            if self.story is not None or self.finished:
+                break
+            found = len(self.findings)
+            self.step(operation)
+            if isinstance(operation, Fork):
+                self.told.append(Step(self.index, kind_of(operation), None))
+            self._finish_last()
+            self._ledger.follow(self._lanes[0].last.mapping, self.caller.books)
+            self._look(found)
+            wanted = self._wanted
+            if wanted is not None and (wanted.index, wanted.method) == (self.index, "state"):
+                self._place(wanted)
+        return self.story or self._tell(self._wanted)
+
+    def _judge_call(self, planned: Planned, operation: Base) -> Outcome | None:
+        self._finish_last()
+        books, call = self.caller.books, planned.call
+        found, length = len(self.findings), len(self.told)
+        step = Step(self.index, kind_of(operation), call, planned.breaches)
+        step.about, step.reasons = self._teller.before(call, planned.breaches, books)
+        self.told.append(step)
+        self.records = []
+        outcome = super()._judge_call(planned, operation)
+        record = self.records[-1]
+        step.expected = None if self.undefined else record.expected
+        step.got = record.got
+        self._ledger.note_call(call, record.got)
+        self._look(found)
+        wanted = self._wanted
+        if wanted is not None and (wanted.index, wanted.method) == (self.index, call.method):
+            self._place(wanted)
+        assert len(self.told) == length + 1
+        return outcome
+
+    def _finish_last(self) -> None:
+        """Add to the last step what its outcome did to the caller's books."""
+        if not self.told or self.told[-1].call is None:
+            return
+        step, books = self.told[-1], self.caller.books
+        step.about = self._teller.after(step.call, step.got, books) or step.about
+        for slots, loaded in ((books.written, False), (books.loaded_peers, True)):
+            told = [slot for slot in slots if slot in books.tags]
+            if told and not step.stamps:
+                tags = tuple(books.tags[slot] for slot in told)
+                step.stamps.append(Stamp(tuple(told), tags, loaded))
+
+    def _look(self, found: int) -> None:
+        for finding in self.findings[found:]:
+            if self._wanted is None or finding.cause == self._wanted.cause:
+                self.story = self.story or self._tell(finding)
+
+    def _place(self, finding: Finding) -> None:
+        """The target does not show the wanted finding here; what would show it stands here all the same."""
+        self.story = self.story or self._tell(finding)
+
+    def _tell(self, finding: Finding | None) -> Story:
+        ledger = self._ledger
+        known = self._reference is not None and not self.undefined
+        return Story(
+            trace=self._trace,
+            steps=list(self.told),
+            finding=finding,
+            books=copy.deepcopy(self.caller.books),
+            state=self._reference.snapshot() if known and self._reference else None,
+            sizes=(ledger.full_size, ledger.swa_size),
+            deferred=(
+                set(ledger.deferred_full),
+                set(ledger.deferred_swa),
+                set(ledger.lingering),
+            ),
+        )
+
+
+def tell(trace: Trace, target: Target, finding: Finding | None = None) -> Story:
+    """Run ``trace`` on ``target`` and tell it up to ``finding`` (None: up to the first one, or to the end).
+
+    Raises ``UsageError`` when the target cannot run the trace, or never gets to the place where ``finding`` stands.
+    """
+    judgings = [Judging()]
+    if finding is not None and finding.kind in ("law", "hazard"):
+        # Where the prediction was switched off, a divergence before the finding must not end the run.
+        judgings.append(Judging(prediction=False))
+    for judging in judgings:
+        narrated = _Narrated(target, trace, finding, judging)
+        story = narrated.run()
+        if narrated.story is not None or finding is None:
+            return story
+    assert finding is not None
+    raise UsageError(
+        f"the trace makes no {finding.method} call in its operation {finding.index}, "
+        f"where the finding '{finding.quantity}' should stand: export the trace that was saved with it"
+    )

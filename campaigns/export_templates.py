@@ -1,0 +1,94 @@
+"""The exporter's Jinja2 environment, and the small helper functions that a script may need.
+
+Guarantees that an unknown variable in a template is an error, and that a script carries only the helpers that it calls.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+HELPERS = (
+    "caller_error", "raising", "pools_of", "lists", "staged", "staged_count", "listed_pages", "group_of",
+    "page_pile", "new_pages", "state_of", "write", "watch_invariants", "counters", "watchdog",
+)  # fmt: skip
+IMPORTS = {
+    "ABCMeta": "abc",
+    "ModuleSpec": "importlib.machinery",
+    "ModuleType": "types",
+    "Path": "pathlib",
+    "SimpleNamespace": "types",
+    "SourceFileLoader": "importlib.machinery",
+    "Timer": "threading",
+    "builtins": "",
+    "contextmanager": "contextlib",
+    "extract_tb": "traceback",
+    "find_spec": "importlib.util",
+    "import_module": "importlib",
+    "json": "",
+    "os": "",
+    "re": "",
+    "signature": "inspect",
+    "spec_from_file_location": "importlib.util",
+    "suppress": "contextlib",
+    "sys": "",
+}
+"""The names that a script may need from the standard library, and their modules ("" where the name is the module)."""
+
+
+IMPORTS_HERE = "# imports"
+"""The line of a template that the import statements replace."""
+
+
+@cache
+def environment() -> Environment:
+    """What is rendered is Python and Markdown, not HTML: nothing is escaped."""
+    return Environment(
+        loader=PackageLoader("campaigns"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+    )
+
+
+def render_template(name: str, **context: object) -> str:
+    """The template ``name`` rendered with ``context``."""
+    return environment().get_template(name).render(**context)
+
+
+def helpers_for(text: str, **context: object) -> list[str]:
+    """The helper functions that ``text`` calls, and those that they call, in order."""
+    rendered = {
+        name: render_template(f"helper.{name}.py.j2", **context).rstrip("\n") for name in HELPERS
+    }
+    wanted: set[str] = set()
+    pending = [text]
+    while pending:
+        called = set(re.findall(r"\w+", pending.pop())) & rendered.keys() - wanted
+        wanted |= called
+        pending += [rendered[name] for name in called]
+    return [rendered[name] for name in HELPERS if name in wanted]
+
+
+def imports_for(text: str) -> str:
+    """The import statements of the standard library that ``text`` needs, sorted as ruff sorts them."""
+    names = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    plain: list[str] = []
+    by_module: dict[str, list[str]] = {}
+    for name in sorted(names & IMPORTS.keys()):
+        module = IMPORTS[name]
+        if module:
+            by_module.setdefault(module, []).append(name)
+        else:
+            plain.append(f"import {name}")
+    return "\n".join(
+        plain
+        + [
+            f"from {module} import {', '.join(found)}"
+            for module, found in sorted(by_module.items())
+        ]
+    )

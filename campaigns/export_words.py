@@ -1,0 +1,131 @@
+"""What the calls of a trace are about, in the caller's words: which request and positions, which pages, why it is a breach.
+
+Guarantees sentences only; nothing here decides anything. Request numbers are the caller's, 1 for the first one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from oracle import legality
+from oracle.call import Call
+from oracle.observation import Outcome
+from oracle.ownership import Ownership
+
+BREACH_REASONS = {
+    legality.STALE: "they were given back before, so they are no longer the caller's",
+    legality.SHARED: "another row still holds these pages",
+    legality.UNALIGNED_NEED: "a paged pool hands out whole pages only",
+    legality.UNALIGNED_START: "a segment starts on a page boundary, and this one does not",
+    legality.PEER_STILL_MAPPED: "a free of the FULL side alone leaves a live peer behind",
+    legality.PEER_OVERWRITTEN: "these slots have peers already, which nothing points to afterwards",
+    legality.DUPLICATE_SLOTS: "at page size 1 a slot that is named twice is freed twice",
+    legality.TOMBSTONED_PARTIAL_PAGE: "the row's partial last page has no peers to continue",
+    legality.SEGMENTS_OUT_OF_ORDER: "segments ascend in the row and share no page",
+    legality.NESTED_GROUP: "a free group is open already",
+    legality.UNBALANCED_GROUP_END: "no free group is open",
+    legality.LIVE_MAPPING_CLEARED: "these slots have peers, which nothing points to afterwards",
+    legality.FREED_ROW_MAPPED: "the row was freed in this group, and now gets peers",
+    legality.RAW_SLOTS: "nobody handed these slots out",
+    legality.MISUSE: "the contract refuses this call for this family and page size",
+    legality.RESTORE_AFTER_FREES: "something other than allocations came after the backup",
+}
+UNMAPPED = (legality.UNMAPPED_REPRESENTATIVE, legality.UNMAPPED_SLOT)
+STRADDLED = "the tail began off a page boundary, so these pages have their peers on two SWA pages"
+ALLOCATING = frozenset({"alloc", "alloc_extend", "alloc_extend_swa_tail", "alloc_decode"})
+
+
+class Teller:
+    """Describes each call before and after it; remembers which slots ever had a peer."""
+
+    def __init__(self) -> None:
+        self._had_peer: set[int] = set()
+
+    def before(
+        self, call: Call, breaches: tuple[str, ...], books: Ownership
+    ) -> tuple[str, tuple[str, ...]]:
+        """What ``call`` is about, and for each breach why it is one."""
+        self._had_peer |= books.peered
+        slots = named_slots(call, books.page_size)
+        return describe(slots, books), tuple(
+            f"{breach}: {self._reason(breach, slots, books)}" for breach in breaches
+        )
+
+    def after(self, call: Call | None, outcome: Outcome, books: Ownership) -> str:
+        """To whom an allocation went; "" where the call allocated nothing."""
+        if call is None or call.method not in ALLOCATING or not outcome.value:
+            return ""
+        self._had_peer.difference_update(outcome.value)
+        self._had_peer |= books.peered
+        if call.pool == "swa":
+            return f"takes SWA {pages_text(outcome.value, books.page_size)} for new peers"
+        return f"hands out {describe(outcome.value, books)}"
+
+    def _reason(self, breach: str, slots: Sequence[int], books: Ownership) -> str:
+        if breach == legality.UNALIGNED_TAIL:
+            return f"{describe(slots, books)}: {STRADDLED}" if slots else STRADDLED
+        if breach not in UNMAPPED:
+            return BREACH_REASONS.get(breach, "the caller broke this precondition")
+        bare = [slot for slot in slots if slot not in books.peered]
+        lost = not self._had_peer.isdisjoint(bare)
+        why = "their peers were freed before" if lost else "their peers were never allocated"
+        return f"{describe(bare, books)}: {why}"
+
+
+def named_slots(call: Call, page_size: int) -> tuple[int, ...]:
+    """The slots that a call names: its own, those of its segments, or the first ones of its pages."""
+    if call.segments:
+        return tuple(slot for segment in call.segments for slot in segment.slots)
+    if call.method == "free_page_ids":
+        return tuple(page * page_size for page in call.slots)
+    return call.slots
+
+
+def describe(slots: Iterable[int], books: Ownership) -> str:
+    """``positions 0..7 of request 1 (pages 1..2)``; slots that no row got are named themselves."""
+    slots = list(slots)
+    if not slots:
+        return "nothing"
+    told: list[str] = []
+    for request, positions, run in _by_request(slots, books):
+        if request is None:
+            told.append(f"slots {_ranges(run)}, which no row holds")
+            continue
+        gone = all(slot // books.page_size not in books.holders for slot in run)
+        one = "position" if len(set(positions)) == 1 else "positions"
+        told.append(
+            f"{one} {_ranges(positions)} of request {request}" + (" (given back)" if gone else "")
+        )
+    return f"{' and '.join(told)}, on {pages_text(slots, books.page_size)}"
+
+
+def pages_text(slots: Iterable[int], page_size: int) -> str:
+    """``pages 1..2``; at page size 1 ``slots 4..7``."""
+    pages = list(dict.fromkeys(slot // page_size for slot in slots))
+    thing = "slot" if page_size == 1 else "page"
+    return f"{thing}{'' if len(pages) == 1 else 's'} {_ranges(pages)}"
+
+
+def _by_request(
+    slots: list[int], books: Ownership
+) -> list[tuple[int | None, list[int], list[int]]]:
+    """Runs of slots that were written for the same request: (request, positions, slots)."""
+    runs: list[tuple[int | None, list[int], list[int]]] = []
+    for slot in slots:
+        request, position = books.tags.get(slot, (None, 0))
+        if not runs or runs[-1][0] != request:
+            runs.append((request, [], []))
+        runs[-1][1].append(position)
+        runs[-1][2].append(slot)
+    return runs
+
+
+def _ranges(values: Sequence[int]) -> str:
+    """``0..7, 12``: runs of consecutive numbers, in the order given."""
+    runs: list[list[int]] = []
+    for value in values:
+        if runs and value == runs[-1][1] + 1:
+            runs[-1][1] = value
+        else:
+            runs.append([value, value])
+    return ", ".join(f"{start}..{stop}" if stop > start else str(start) for start, stop in runs)
