@@ -1,10 +1,9 @@
 """Import one SGLang tree's allocators into this process, without SGLang's dependencies.
 
 Guarantees: only the modules that `finder.is_real` names are executed; nothing is installed,
-downloaded or written outside a cache of ours; imports that others make are not touched. Needs torch
-and the real msgspec. Triton is used where it can be imported: on a GPU as it is, on a CPU through
-its interpreter; where it cannot, releases with a CPU path of their own work and say
-`kernels: native`.
+downloaded or written outside a cache of ours; imports that others make are not touched; what the
+release logs does not reach the terminal. Needs torch and the real msgspec. Triton is imported where
+its kernels run: on a GPU, and on a CPU if `KVORACLE_KERNELS=interpreter` asks for its interpreter.
 
 One process holds one release. Importing a second, different one is an error, because the first
 one's modules stay in `sys.modules` and in every object made from them.
@@ -14,6 +13,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import logging
 import os
 import sys
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from oracle.errors import KvoracleError, TargetUnavailable
 from targets.sglang.checkout import find_package, version_of
 from targets.sglang.finder import GENUINE, OutsideImports, SglangFinder
+from targets.sglang.kernel_choice import STAND_IN, chosen_kernels
 
 if TYPE_CHECKING:
     from targets.sglang.release import Release
@@ -34,11 +35,12 @@ def import_release(root: Path, *, device: str = "cpu", keep_bytecode: bool = Fal
 
     Args:
         root: an unpacked wheel, a checkout, or the `sglang` folder itself.
-        device: "cpu" or "cuda"; on "cpu" Triton kernels run in Triton's interpreter.
+        device: "cpu" or "cuda"; on "cpu" Triton kernels run as `kernel_choice` says.
         keep_bytecode: keep compiled modules beside the sources (for a cache that is ours).
 
     Raises:
         TargetUnavailable: no SGLang there, torch or msgspec is missing, or its import failed.
+        UsageError: `KVORACLE_KERNELS` holds no known choice.
         KvoracleError: this process already holds another release, or another SGLang.
     """
     global _imported
@@ -61,12 +63,14 @@ def import_release(root: Path, *, device: str = "cpu", keep_bytecode: bool = Fal
     # Needs torch at its first line; imported here so that its absence is told in a sentence.
     from targets.sglang.release import Release
 
-    has_triton = _prepare_triton(device)
+    kernels = chosen_kernels(device)
+    has_triton = kernels != STAND_IN and _prepare_triton(device)
+    _silence()
     genuine = GENUINE if has_triton else GENUINE - {"triton"}
     finder = SglangFinder(package, OutsideImports(genuine), keep_bytecode)
     sys.meta_path.insert(0, finder)
     try:
-        release = Release(package, version_of(package), device, has_triton)
+        release = Release(package, version_of(package), device, has_triton, kernels)
     except Exception as error:
         sys.meta_path.remove(finder)
         _forget()
@@ -111,6 +115,14 @@ def _prepare_triton(device: str) -> bool:
             f"start the process {wanted}"
         )
     return True
+
+
+def _silence() -> None:
+    """Keep the release's log lines to itself: a hit that is provoked on purpose is no news to a person."""
+    logger = logging.getLogger("sglang")
+    logger.propagate = False
+    logger.setLevel(logging.CRITICAL + 1)
+    logger.addHandler(logging.NullHandler())
 
 
 def _forget() -> None:

@@ -15,6 +15,8 @@ from typing import Any
 import torch
 
 from oracle.errors import TargetUnavailable
+from targets.sglang.kernel_choice import STAND_IN
+from targets.sglang.kernel_stand_in import install
 from targets.sglang.kv_pools import SubPool, hybrid_pool
 from targets.sglang.releases import LOCATIONS
 
@@ -28,13 +30,16 @@ class Release:
         package: the `sglang` folder.
         version: what the tree says it is, None for a checkout that says nothing.
         device: "cpu" or "cuda".
-        has_triton: whether Triton could be imported.
+        has_triton: whether the release was imported with Triton.
+        kernels: how paged allocation computes its slots: native, stand-in, interpreter, gpu or none.
         token_allocator_class, paged_allocator_class, swa_allocator_class: the release's classes.
         pure_swa_allocator_class: the same, None before 0.5.15.
         invariants_module: `srt.utils.invariants`, None where the allocators do not use it.
     """
 
-    def __init__(self, package: Path, version: str | None, device: str, has_triton: bool) -> None:
+    def __init__(
+        self, package: Path, version: str | None, device: str, has_triton: bool, kernels: str
+    ) -> None:
         self.package = package
         self.version = version
         self.device = device
@@ -50,16 +55,17 @@ class Release:
             if hasattr(swa_module, "expect")
             else None
         )
-        self.kernels = self._kernels()
+        self.kernels = self._kernels(kernels)
 
-    def _kernels(self) -> str:
-        """How paged allocation computes its slots: gpu, interpreter, native or none."""
+    def _kernels(self, chosen: str) -> str:
+        """How paged allocation computes its slots, given what was chosen for releases that do it with Triton."""
         uses_triton = getattr(self.make_paged(8, 4), "use_triton_kernels", True)
         if not uses_triton:
             return "native"
-        if not self.has_triton:
-            return "none"
-        return "gpu" if self.device != "cpu" else "interpreter"
+        if chosen == STAND_IN:
+            installed = install(self.paged_allocator_class, has_triton=self.has_triton)
+            return STAND_IN if installed else "none"
+        return chosen if self.has_triton else "none"
 
     def _optional_class(self, role: str) -> Any:
         """The class with that role, None if no known module of the tree has it."""

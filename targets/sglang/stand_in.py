@@ -42,9 +42,9 @@ def _refuse(path: str) -> NoReturn:
     top = path.partition(".")[0]
     if top == "triton":
         raise StandInUsed(
-            "this release does the requested operation with Triton kernels, and Triton cannot be "
-            "imported here: install triton, or choose a release with a CPU path of its own "
-            f"(sglang==0.5.22 and later) ({path})"
+            f"this release does the requested operation with Triton ({path}), which was not imported: "
+            "install triton and set KVORACLE_KERNELS=interpreter, or choose a release with a CPU path "
+            "of its own (sglang==0.5.22 and later)"
         )
     raise StandInUsed(
         f"the allocator used {path}, which the hermetic import leaves out: "

@@ -1,0 +1,33 @@
+"""Running a script on a real release, in a process of its own, as a campaign does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PRELUDE = """
+import sys
+from oracle.call import Call, Segment
+from oracle.geometry import Geometry, Mode
+from oracle.observation import Hit
+from targets.sglang.adapter import make_sglang_target
+"""
+
+
+def run_on_release(script: str, *arguments: str, **environment: str) -> tuple[str, str]:
+    """What the script printed and what it wrote to its error stream; fails the test if it raised.
+
+    ``sys.argv[1:]`` of the script are the ``arguments``; ``environment`` is added to this process's.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", PRELUDE + script, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, f"{arguments}: {done.stderr[-3000:]}"
+    return done.stdout, done.stderr
