@@ -6,6 +6,7 @@ fields. One process holds one release (``targets.sglang.hermetic``).
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ class SglangTarget:
         self._recorder = HitRecorder(has_counter=release.invariants_module is not None)
         self._without_counter = HitRecorder(has_counter=False)
         self._geometry: Geometry | None = None
-        self._mode = Mode()
+        self._switched: AbstractContextManager[None] = nullcontext()
         self._reach = Reach()
         watch(release, self._recorder)
 
@@ -72,7 +73,9 @@ class SglangTarget:
             size = geometry.page_size
             if size & (size - 1):
                 raise UsageError(f"{self.name} takes page sizes that are powers of two, not {size}")
-        self._geometry, self._mode, self._reach = geometry, mode, Reach()
+        self._geometry, self._reach = geometry, Reach()
+        # Without invariants nothing is read from the environment after the construction.
+        self._switched = switched(mode) if self._release.invariants_module else nullcontext()
         with switched(mode):
             self.allocator = self._build(geometry)
 
@@ -81,7 +84,7 @@ class SglangTarget:
         assert self._geometry is not None
         hybrid = self._geometry.family == "hybrid-swa"
         recorder = self._recorder if hybrid else self._without_counter
-        with switched(self._mode):
+        with self._switched:
             return perform(
                 self.allocator, call, self._release.device, observe=recorder, reach=self._reach
             )

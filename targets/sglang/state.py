@@ -1,11 +1,21 @@
 """The whole state of a release's allocator as plain lists, whatever the release calls its fields.
 
 Guarantees that looking changes nothing and that the lists are copies. Fields that a release does not have are reported as
-a fresh allocator has them (no staged pages, empty piles).
+a fresh allocator has them (no staged pages, empty piles). Which attribute is reported as which field of ``Snapshot``:
+
+| field | 0.5.20 on | 0.5.19 | 0.5.18 | up to 0.5.17 |
+|---|---|---|---|---|
+| ``group`` is None | ``free_group`` is None | the same | ``is_not_in_free_group`` | the same |
+| ``staged`` of a paged pool | ``staged_pages`` | ``release_pages`` | the same | the same |
+| ``page_pile`` | ``free_page_ids_group`` | ``free_page_reps_group``, joined | the same | the same, from 0.5.17 |
+| ``swa_set_pile`` | ``swa_free_group`` | the same, joined | the same, as it is | empty |
+| ``swa_page_pile`` | ``swa_page_ids_group`` | empty | empty | empty |
+| ``full_only_pile`` | empty | ``full_free_group`` | empty | empty |
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from oracle.observation import PoolState, Snapshot, new_pages_grid
@@ -37,8 +47,9 @@ def release_snapshot(allocator: Any, *, hybrid: bool) -> Snapshot:
         swa=_pool(swa),
         mapping=allocator.full_to_swa_index_mapping.tolist(),
         group=_group(allocator),
-        swa_set_pile=_lists(getattr(allocator, "swa_free_group", [])),
-        swa_page_pile=_lists(getattr(allocator, "swa_page_ids_group", [])),
+        swa_set_pile=_swa_set_pile(allocator),
+        swa_page_pile=_lists(getattr(allocator, "swa_page_ids_group", ())),
+        full_only_pile=_lists(getattr(allocator, "full_free_group", ())),
         queries=_queries(allocator, QUERIES),
         new_pages=_new_pages(allocator, full, swa),
     )
@@ -53,7 +64,7 @@ def _pool(pool: Any) -> PoolState:
         staged=staged,
         staged_count=getattr(pool, "num_staged_pages", sum(map(len, staged))),
         group=_group(pool),
-        page_pile=_lists(getattr(pool, "free_page_ids_group", [])),
+        page_pile=_page_pile(pool),
         all_free=pool.get_all_free_pages().tolist()
         if hasattr(pool, "get_all_free_pages")
         else None,
@@ -66,6 +77,19 @@ def _staged(pool: Any) -> list[list[int]]:
         return _lists(pool.staged_pages)
     released = getattr(pool, "release_pages", None)
     return [released.tolist()] if released is not None and released.numel() else []
+
+
+def _page_pile(pool: Any) -> list[list[int]]:
+    """Page ids, an entry a call; 0.5.17 to 0.5.19 keep slots instead, of which one segment may leave two pieces."""
+    if hasattr(pool, "free_page_reps_group"):
+        return _joined(pool.free_page_reps_group)
+    return _lists(getattr(pool, "free_page_ids_group", ()))
+
+
+def _swa_set_pile(allocator: Any) -> list[list[int]]:
+    """An entry a call; 0.5.19 adds one also for a call that gathered nothing, and is the one with a full-only pile."""
+    pile = getattr(allocator, "swa_free_group", ())
+    return _joined(pile) if hasattr(allocator, "full_free_group") else _lists(pile)
 
 
 def _group(allocator: Any) -> list[list[int]] | None:
@@ -93,5 +117,11 @@ def _new_pages(allocator: Any, full: Any, swa: Any) -> list[bool]:
     return [bool(allocator.new_pages_available(*pages)) for pages in grid]
 
 
-def _lists(tensors: list[Any]) -> list[list[int]]:
+def _lists(tensors: Iterable[Any]) -> list[list[int]]:
     return [tensor.tolist() for tensor in tensors]
+
+
+def _joined(tensors: Iterable[Any]) -> list[list[int]]:
+    """All elements as one entry, none when there are none."""
+    joined = [element for tensor in tensors for element in tensor.tolist()]
+    return [joined] if joined else []
