@@ -297,26 +297,26 @@ class Kind(Struct, frozen=True):
 
 
 OPERATION_TABLE: tuple[Kind, ...] = (
-    Kind(Alloc, EVERYWHERE, weight=4),
+    Kind(Alloc, EVERYWHERE, weight=1),
     Kind(Extend, EVERYWHERE, weight=8),
     Kind(ExtendTail, HYBRID, weight=5),
     Kind(Decode, EVERYWHERE, weight=5),
     Kind(Fork, EVERYWHERE, weight=2),
     Kind(Load, HYBRID, weight=3),
     Kind(Recover, HYBRID, weight=4),
-    Kind(TransferPeers, HYBRID, weight=2),
+    Kind(TransferPeers, HYBRID, weight=6),
     Kind(ReturnPeers, HYBRID, weight=2),
-    Kind(ClearMapping, HYBRID, weight=1),
-    Kind(Translate, HYBRID, weight=1),
+    Kind(ClearMapping, HYBRID, weight=4),
+    Kind(Translate, HYBRID, weight=2),
     Kind(Evict, HYBRID, weight=6),
     Kind(Free, EVERYWHERE, weight=7),
     Kind(FreeSegment, EVERYWHERE, weight=8),
-    Kind(FreeSegments, EVERYWHERE, weight=4),
+    Kind(FreeSegments, EVERYWHERE, weight=6),
     Kind(FreePages, frozenset({"token", "paged"}), weight=3),
     Kind(Release, EVERYWHERE, weight=5),
     Kind(StaleFree, EVERYWHERE, hostile=True, weight=4),
     Kind(RawFree, EVERYWHERE, hostile=True, weight=2),
-    Kind(EmptyFree, EVERYWHERE, weight=1),
+    Kind(EmptyFree, EVERYWHERE, weight=2),
     Kind(GroupBegin, EVERYWHERE, weight=4),
     Kind(GroupEnd, EVERYWHERE, weight=4),
     Kind(Merge, EVERYWHERE, weight=2),
@@ -324,7 +324,7 @@ OPERATION_TABLE: tuple[Kind, ...] = (
     Kind(Resize, EVERYWHERE, weight=1),
     Kind(Backup, EVERYWHERE, weight=1),
     Kind(Restore, EVERYWHERE, weight=1),
-    Kind(Misuse, EVERYWHERE, hostile=True, weight=1),
+    Kind(Misuse, frozenset({"token", "hybrid-swa"}), hostile=True, weight=1),
 )
 """Every operation that a generator may draw (``Drain`` ends a trace and is not drawn)."""
 

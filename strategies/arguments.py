@@ -1,0 +1,146 @@
+"""Where the arguments of operations come from: for each field of an operation a Hypothesis strategy.
+
+Guarantees one derivation for all operations, from the annotations of their structs, so that a new operation needs
+nothing here. Fields whose values should not be drawn evenly are listed in ``BIASES``. Never draws anything but an index
+below 101: larger draws are mixed with constants from whatever modules are loaded, and equal seeds would differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args, get_origin
+
+import msgspec
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from oracle import operations as op
+
+Values = tuple[Any, ...]
+
+_AROUND = [power + step for power in (64, 128, 256, 512, 1024, 2048) for step in (-1, 0, 1)]
+NUMBERS: Values = (*range(50), *_AROUND)
+"""Wide integers: every small one, then what lies around page boundaries. They are read modulo what is live."""
+
+_SMALL = (0, 1, 0, 2, 0, 1, 3, 0, 1, 2, 0, 1, 0, 2, 4, 1, 0, 3, 2, 1, 5, 0, 1, 2)
+AMOUNTS: Values = (*_SMALL, *range(4, 18, 2), 7, 9, 15, 31, 33, 63, 64, 65, 255, 256, 257)
+"""How much a request grows: one or two pages more often than the rest, or small pools would refuse nearly everything."""
+
+FEW: Values = (0, 1, 0, 2, 1, 3, 0, 4, 5, 6, 7, 11)
+"""Numbers of pages or of requests: the newest request and the single page more often than the rest."""
+
+_UNITS: Values = ("pages", "tokens", "edge", "pages", "tokens", "edge", "pages", "left")
+
+_MOSTLY_FIRST: Values = (0, 0, 1, 0, 0, 2, 3)
+
+RARELY: Values = (0, 0, 0, 0, 0, 1, 2, 3)
+"""Numbers that turn a plain call into a special one when they are not 0."""
+
+BIASES: dict[tuple[type, str], Values] = {
+    (op.Alloc, "unit"): _UNITS,
+    (op.Part, "request"): (0, 1, 0, 2, 0, 1, 3, 0, 4, 5),
+    (op.Part, "unit"): _UNITS,
+    (op.ExtendTail, "request"): (0, 0, 0, 1, 2, 3),
+    (op.ExtendTail, "unit"): _UNITS,
+    (op.ExtendTail, "aligned"): (True, False),
+    (op.Load, "unit"): _UNITS,
+    (op.Recover, "page"): FEW,
+    (op.Recover, "freed"): (False, False, False, True),
+    (op.TransferPeers, "donor"): (1, 0, 2, 1, 0, 3),
+    (op.TransferPeers, "page"): _MOSTLY_FIRST,
+    (op.TransferPeers, "donor_page"): _MOSTLY_FIRST,
+    (op.TransferPeers, "pages"): _MOSTLY_FIRST,
+    (op.Free, "arrangement"): ("ascending", "ascending", "descending", "doubled"),
+    (op.FreeSegment, "cut"): (*RARELY, 5, 7),
+    (op.FreeSegment, "shift"): (*RARELY, 0, 0),
+    (op.FreeSegment, "direct"): (False, False, False, True),
+    (op.FreeSegments, "arrangement"): ("ascending", "ascending", "descending", "sharing"),
+    (op.RawFree, "slots"): (0, 1, -1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 64, 4096),
+    (op.Resize, "full"): (0, 1, 2, 3, 4, 6, 8),
+    (op.Resize, "swa"): (0, 1, 2, 3, 4, 6, 8),
+}
+"""The fields that are not drawn evenly, by struct and name. Repeated values are drawn more often; the first is the simplest."""
+
+NAME_BIASES: dict[str, Values] = {
+    "amount": AMOUNTS,
+    "request": FEW,
+    "donor": FEW,
+    "page": FEW,
+    "donor_page": FEW,
+    "pages": FEW,
+    "age": FEW,
+    "runs": FEW,
+}
+"""The same for every struct that has a field of that name."""
+
+LEGAL_VALUES: dict[tuple[type, str], Values] = {
+    (op.ExtendTail, "aligned"): (True,),
+    (op.Recover, "freed"): (False,),
+    (op.FreeSegment, "shift"): (0,),
+    (op.FreeSegments, "arrangement"): ("ascending",),
+}
+"""What is left of a field when every other value would break the contract."""
+
+MOST_ITEMS = 3
+"""The most parts, runs or raw slots of one operation."""
+
+
+def arguments_of(
+    kind: type[op.Base], *, methods: frozenset[str] | None = None, legal: bool = False
+) -> dict[str, SearchStrategy[Any]] | None:
+    """A strategy for each field of ``kind``.
+
+    ``methods``: what the target has; a field named ``method`` keeps only those, and None is returned when it has none of
+    them. ``legal``: leave out values that always break the contract.
+    """
+    strategies = {}
+    for field in msgspec.structs.fields(kind):
+        bias = _bias(kind, field.name, legal=legal)
+        if field.name == "method" and methods is not None:
+            bias = tuple(method for method in get_args(field.type) if method in methods)
+            if not bias:
+                return None
+        strategies[field.name] = _strategy_for(field.type, bias)
+    return strategies
+
+
+def struct_strategy(
+    kind: type[Any], arguments: Mapping[str, SearchStrategy[Any]] | None = None
+) -> SearchStrategy[Any]:
+    """Structs of ``kind`` with these arguments, or with the derived ones."""
+    if arguments is None:
+        arguments = arguments_of(kind) or {}
+    names = tuple(arguments)
+    return st.tuples(*arguments.values()).map(
+        lambda values: kind(**dict(zip(names, values, strict=True)))
+    )
+
+
+def _bias(kind: type, name: str, *, legal: bool) -> Values | None:
+    if legal and (kind, name) in LEGAL_VALUES:
+        return LEGAL_VALUES[kind, name]
+    return BIASES.get((kind, name), NAME_BIASES.get(name))
+
+
+def _strategy_for(annotation: Any, bias: Values | None) -> SearchStrategy[Any]:
+    """The strategy for one annotation. Raises TypeError for an annotation that no operation may have."""
+    if get_origin(annotation) is tuple:
+        item = get_args(annotation)[0]
+        return _tuples_of(lambda: _strategy_for(item, bias))
+    if bias is not None:
+        return st.sampled_from(bias) if len(set(bias)) > 1 else st.just(bias[0])
+    if annotation is bool:
+        return st.booleans()
+    if annotation is int:
+        return st.sampled_from(NUMBERS)
+    if get_origin(annotation) is Literal:
+        return st.sampled_from(get_args(annotation))
+    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+        return struct_strategy(annotation)
+    raise TypeError(f"no strategy for a field of type {annotation}")
+
+
+def _tuples_of(item: Any) -> SearchStrategy[tuple[Any, ...]]:
+    """Tuples of one to ``MOST_ITEMS`` items, half of them single: fixed shapes cost a third of what lists do."""
+    lengths = [1, 1, *range(2, MOST_ITEMS + 1)]
+    return st.one_of([st.tuples(*[item() for _ in range(length)]) for length in lengths])

@@ -1,0 +1,79 @@
+"""Which preconditions a hostile caller of one example breaks.
+
+A caller that breaks everything breaks the commonest precondition first, and what follows is its noise. So most hostile
+examples break one or two chosen ones only. Guarantees that only breaches which can occur are chosen.
+"""
+
+from __future__ import annotations
+
+from oracle import legality
+from oracle.contract import Contract
+from oracle.geometry import Geometry
+
+HYBRID_ONLY = frozenset(
+    {
+        legality.UNMAPPED_REPRESENTATIVE,
+        legality.UNMAPPED_SLOT,
+        legality.UNALIGNED_TAIL,
+        legality.PEER_STILL_MAPPED,
+        legality.INCOMPLETE_PEERS,
+        legality.PEER_OVERWRITTEN,
+        legality.TOMBSTONED_PARTIAL_PAGE,
+        legality.LIVE_MAPPING_CLEARED,
+        legality.FREED_ROW_MAPPED,
+    }
+)
+SLOTS_ONLY = frozenset({legality.UNMAPPED_SLOT, legality.DUPLICATE_SLOTS})
+PAGES_ONLY = frozenset(
+    {
+        legality.UNMAPPED_REPRESENTATIVE,
+        legality.UNALIGNED_TAIL,
+        legality.UNALIGNED_NEED,
+        legality.UNALIGNED_START,
+        legality.TOMBSTONED_PARTIAL_PAGE,
+    }
+)
+OFTEN = {
+    legality.UNMAPPED_REPRESENTATIVE: 4,
+    legality.UNALIGNED_TAIL: 4,
+    legality.UNMAPPED_SLOT: 9,
+}
+"""Errors that real callers made and that need several operations to show: chosen so many times as often as the rest. The
+last one has pools of page size 1 only."""
+
+MOST_DRAWN = 95
+"""The first choice is drawn below this: small enough for Hypothesis to draw evenly."""
+
+EVERYTHING = 5
+"""One example in this many may break everything."""
+
+
+def possible_breaches(geometry: Geometry, contract: Contract) -> tuple[str, ...]:
+    """The preconditions that a caller of an allocator of this geometry can break, in the order of ``BREACHES``.
+
+    Those that are to be chosen more often are repeated.
+    """
+    hybrid, pages = geometry.family == "hybrid-swa", geometry.page_size > 1
+    impossible = set(SLOTS_ONLY if pages else PAGES_ONLY)
+    if not hybrid:
+        impossible |= HYBRID_ONLY
+    if geometry.family == "paged":
+        impossible.add(legality.MISUSE)
+    else:
+        impossible.add(legality.UNALIGNED_NEED)
+    if "restore_state" not in contract.methods:
+        impossible.add(legality.RESTORE_AFTER_FREES)
+    possible = [breach for breach in legality.BREACHES if breach not in impossible]
+    return tuple(breach for breach in possible for _ in range(OFTEN.get(breach, 1)))
+
+
+def chosen_breaches(
+    possible: tuple[str, ...], first: int, second: int | None
+) -> tuple[str, ...] | None:
+    """The breaches of one example from two drawn numbers: None (all of them) for one in five, else one or two."""
+    if first % EVERYTHING == 0:
+        return None
+    chosen = possible[(first // EVERYTHING) % len(possible)]
+    if second is None:
+        return (chosen,)
+    return tuple(dict.fromkeys((chosen, possible[second % len(possible)])))

@@ -1,0 +1,81 @@
+"""Where geometries and modes come from: drawn once for each example, so that swarm testing covers them too.
+
+Guarantees that every geometry passes ``Geometry.check`` and has at most ``MOST_SLOTS`` slots in a pool. Small pools are
+drawn most, because only a pool under pressure refuses, merges and reuses.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from oracle.contract import Contract
+from oracle.geometry import Family, Geometry
+
+MOST_SLOTS = 2048
+
+POWERS_OF_TWO = (4, 1, 2, 4, 1, 16, 2, 1, 64, 256)
+OTHERS = (3, 12, 5)
+"""Page sizes, the simplest first; those that are drawn more often are repeated."""
+
+PAGES = (4, 3, 2, 5, 8, 6, 4, 7, 2, 3, 8, 1, 10, 12, 16)
+"""How many pages a pool has."""
+
+SPARE = (0, 0, 0, 1, -1)
+"""Slots beyond the last whole page: none, one, or (-1) one less than a page."""
+
+
+def geometry_arguments(
+    family: Family, contract: Contract, geometry: Geometry | None = None
+) -> dict[str, SearchStrategy[Any]]:
+    """The arguments of ``make_geometry``, each with its strategy. A given ``geometry`` leaves nothing to draw."""
+    if geometry is not None:
+        return {}
+    arguments: dict[str, SearchStrategy[Any]] = {
+        "pages": st.sampled_from(PAGES),
+        "need_sort": st.booleans(),
+    }
+    if family != "token":
+        sizes = POWERS_OF_TWO if contract.power_of_two_pages else POWERS_OF_TWO + OTHERS
+        arguments["page_size"] = st.sampled_from(sizes)
+        arguments["spare"] = st.sampled_from(SPARE)
+    if family == "hybrid-swa":
+        arguments["pages_swa"] = st.sampled_from(PAGES)
+        arguments["spare_swa"] = st.sampled_from(SPARE)
+    return arguments
+
+
+def make_geometry(
+    family: Family,
+    *,
+    pages: int,
+    need_sort: bool,
+    page_size: int = 1,
+    spare: int = 0,
+    pages_swa: int = 0,
+    spare_swa: int = 0,
+) -> Geometry:
+    """The geometry that was drawn. ``pages`` of the token family are pairs of slots."""
+    if family == "token":
+        pages *= 2
+    return Geometry(
+        family=family,
+        size=_slots(pages, page_size, spare),
+        page_size=page_size,
+        size_swa=_slots(pages_swa, page_size, spare_swa) if family == "hybrid-swa" else 0,
+        need_sort=need_sort,
+    )
+
+
+def geometries(family: Family, contract: Contract) -> SearchStrategy[Geometry]:
+    """Geometries of ``family`` that ``contract`` allows, as one strategy."""
+    return st.fixed_dictionaries(geometry_arguments(family, contract)).map(
+        lambda arguments: make_geometry(family, **arguments)
+    )
+
+
+def _slots(pages: int, page_size: int, spare: int) -> int:
+    pages = min(pages, MOST_SLOTS // page_size)
+    return pages * page_size + spare % page_size

@@ -1,0 +1,1 @@
+"""The passes of the reducer: each makes the best trace simpler in one way."""

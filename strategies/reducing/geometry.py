@@ -1,0 +1,121 @@
+"""Passes that make the allocator smaller and its switches plain.
+
+A page size goes down with the number of pages kept; amounts in slots are tried both as they are and scaled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import fields, replace
+
+from oracle.geometry import LEVELS, Geometry
+from oracle.operations import Operation
+from oracle.trace import Trace
+from strategies.reducing.search import Search
+
+PAGE_SIZES = (1, 2, 4, 16, 64)
+FEWEST_TRIED = 4
+"""Pools of one page up to this many are tried, whatever their size was."""
+
+SLOT_FIELDS = frozenset({"first", "count", "cut", "shift", "tail", "start_pos", "slots"})
+"""The fields of operations that count slots, beside amounts in tokens."""
+
+
+def narrow_breaches(search: Search) -> None:
+    """Let the caller break nothing but what explains the finding: all other illegal calls are skipped, and so deletable."""
+    if search.finding.breach and search.best.callers != "legal":
+        search.accepts(replace(search.best, may_break=(search.finding.breach,)))
+
+
+def widen_breaches(search: Search) -> None:
+    """Let the caller break anything, where that changes nothing: the plainest caller there is."""
+    if search.best.may_break is not None:
+        search.accepts(replace(search.best, may_break=None))
+
+
+def simplify_mode(search: Search) -> None:
+    """A lower level, debug mode off, legal callers, a plain free list, where the finding stays."""
+    mode = search.best.mode
+    for level in LEVELS[: LEVELS.index(mode.level)]:
+        if search.accepts(replace(search.best, mode=replace(mode, level=level))):
+            break
+    if search.best.mode.debug:
+        plain = replace(search.best.mode, debug=False)
+        search.accepts(replace(search.best, mode=plain))
+    if search.best.callers != "legal" and not search.finding.breach:
+        search.accepts(replace(search.best, callers="legal", may_break=None))
+    if search.best.geometry.need_sort:
+        unsorted = replace(search.best.geometry, need_sort=False)
+        search.accepts(replace(search.best, geometry=unsorted))
+
+
+def shrink_geometry(search: Search) -> None:
+    """Smaller pages, then smaller pools: the smallest that is accepted first."""
+    for candidate in _smaller_pages(search.best):
+        if search.accepts(candidate):
+            break
+    for geometry in _smaller_pools(search.best.geometry):
+        if _is_smaller(geometry, search.best.geometry):
+            search.accepts(replace(search.best, geometry=geometry))
+
+
+def _smaller_pages(trace: Trace) -> Iterator[Trace]:
+    geometry = trace.geometry
+    old = geometry.page_size
+    for size in PAGE_SIZES:
+        if size >= old:
+            return
+        smaller = replace(
+            geometry,
+            page_size=size,
+            size=geometry.size // old * size,
+            size_swa=geometry.size_swa // old * size,
+        )
+        scaled = tuple(_scaled(operation, size, old) for operation in trace.operations)
+        yield replace(trace, geometry=smaller)
+        yield replace(trace, geometry=smaller, operations=scaled)
+
+
+def _smaller_pools(geometry: Geometry) -> Iterator[Geometry]:
+    """Both pools alike and small, then each by itself: without its spare slots, of a few pages, half, one page less."""
+    size = geometry.page_size
+    if geometry.size_swa:
+        for pages in range(1, FEWEST_TRIED + 1):
+            yield replace(geometry, size=pages * size, size_swa=pages * size)
+    for name in ("size_swa", "size") if geometry.size_swa else ("size",):
+        pages = getattr(geometry, name) // size
+        for fewer in (*range(1, FEWEST_TRIED + 1), pages // 2, pages - 1, pages):
+            if fewer >= 1:
+                yield replace(geometry, **{name: fewer * size})
+
+
+def _is_smaller(one: Geometry, other: Geometry) -> bool:
+    smaller = one.size < other.size or one.size_swa < other.size_swa
+    return smaller and one.size <= other.size and one.size_swa <= other.size_swa
+
+
+def _scaled(operation: Operation, new: int, old: int) -> Operation:
+    """The operation with its slot counts scaled from pages of ``old`` slots to pages of ``new``."""
+
+    def scale(value: int) -> int:
+        # What lies inside a page stays inside one: (pages, rest) -> (pages, rest if it fits).
+        pages, rest = divmod(value, old)
+        return pages * new + min(rest, new - 1)
+
+    changes: dict[str, object] = {}
+    for field in fields(type(operation)):
+        value = getattr(operation, field.name)
+        if field.name in SLOT_FIELDS and isinstance(value, int):
+            changes[field.name] = scale(value)
+        elif field.name in SLOT_FIELDS:
+            changes[field.name] = tuple(scale(item) for item in value)
+        elif field.name == "amount" and getattr(operation, "unit", "") == "tokens":
+            changes[field.name] = scale(value)
+        elif field.name == "parts":
+            changes[field.name] = tuple(
+                replace(part, amount=scale(part.amount)) if part.unit == "tokens" else part
+                for part in value
+            )
+    scaled: Operation = replace(operation, **changes)
+    return scaled

@@ -1,0 +1,78 @@
+"""What any caller does now and then, put in where the drawn operations lack it for long.
+
+Swarm testing switches rules off for a whole example: most examples would otherwise soon have no row to free, a pool that
+stays full, or a group that is never closed, and half of their steps would do nothing. Guarantees that what is put in
+depends on the operations before it only, never on what a target returned.
+"""
+
+from __future__ import annotations
+
+from oracle import operations as op
+from oracle.geometry import Geometry
+
+ALLOCATING: tuple[type[op.Base], ...] = (op.Alloc, op.Extend, op.ExtendTail, op.Load)
+GIVING_BACK: tuple[type[op.Base], ...] = (
+    op.Free,
+    op.FreeSegment,
+    op.FreeSegments,
+    op.FreePages,
+    op.Release,
+    op.Clear,
+    op.Resize,
+)
+ENDING: tuple[type[op.Base], ...] = (op.GroupEnd, op.Clear, op.Resize)
+
+WITHOUT_ALLOCATING = 5
+WITHOUT_GIVING_BACK = 8
+IN_A_GROUP = 7
+
+
+class Upkeep:
+    """Counts the operations since a row was allocated, something was given back, and a group was opened.
+
+    A hybrid allocator gets rows of each make in turn: with peers, with none, with peers for their tail only, which starts
+    off a page boundary when the caller is ``hostile``.
+    """
+
+    def __init__(self, geometry: Geometry, *, hostile: bool) -> None:
+        self._rows: tuple[op.Base, ...] = (op.Alloc(unit="pages"),)
+        if geometry.family == "hybrid-swa":
+            size = geometry.page_size
+            tail = op.ExtendTail(
+                amount=1,
+                unit="pages",
+                tail=2 * size - 1 if hostile else size,
+                aligned=not hostile,
+            )
+            row = op.Alloc(unit="pages")
+            self._rows = (row, op.Load(), row, tail if size > 1 else row)
+        self._put_in = 0
+        self._since_allocating = 0
+        self._since_giving_back = 0
+        self._in_group: int | None = None
+
+    def saw(self, operation: op.Base) -> None:
+        """An operation was stepped."""
+        self._since_allocating += 1
+        self._since_giving_back += 1
+        if isinstance(operation, ALLOCATING):
+            self._since_allocating = 0
+        if isinstance(operation, GIVING_BACK):
+            self._since_giving_back = 0
+        if isinstance(operation, ENDING):
+            self._in_group = None
+        elif self._in_group is not None:
+            self._in_group += 1
+        elif isinstance(operation, op.GroupBegin):
+            self._in_group = 0
+
+    def due(self) -> op.Base | None:
+        """The operation to put in before the next drawn one, None when nothing is missing."""
+        if self._since_allocating >= WITHOUT_ALLOCATING:
+            self._put_in += 1
+            return self._rows[self._put_in % len(self._rows)]
+        if self._since_giving_back >= WITHOUT_GIVING_BACK:
+            return op.Release()
+        if self._in_group is not None and self._in_group >= IN_A_GROUP:
+            return op.GroupEnd()
+        return None
