@@ -1,0 +1,86 @@
+"""The command ``kvoracle``: its group of commands, and how it says that something cannot be done.
+
+Guarantees that whatever kvoracle refuses, and whatever is wrong with the command line, is one line on standard error that begins with
+``kvoracle:`` and exit code 2, never a traceback.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from campaigns.export_command import export
+from campaigns.fetch_command import fetch
+from campaigns.fuzz_command import fuzz
+from campaigns.replay_command import replay
+from campaigns.run_identity import own_version
+from campaigns.targets_command import targets
+from campaigns.verdict import INTERRUPTED, USAGE
+from oracle.errors import KvoracleError
+
+
+class OneSentenceGroup(click.Group):
+    """A group of commands whose every error is one sentence."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command and leave with its exit code (return it where ``standalone_mode`` is False)."""
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        try:
+            code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message(), err=True)
+            sys.exit(USAGE)
+        except click.ClickException as error:
+            _refuse(_usage(error))
+        except KvoracleError as error:
+            _refuse(str(error))
+        except (KeyboardInterrupt, click.Abort):
+            sys.exit(INTERRUPTED)
+        except BrokenPipeError:
+            # Whoever read the output has gone: nothing is left to say, and nobody to say it to.
+            sys.stderr.close()
+            sys.exit(USAGE)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage(error: click.ClickException) -> str:
+    message = error.format_message().rstrip(".")
+    context = getattr(error, "ctx", None)
+    if isinstance(error, click.UsageError) and context is not None:
+        message += f" (see '{context.command_path} --help')"
+    return message
+
+
+def _refuse(sentence: str) -> NoReturn:
+    click.echo(f"kvoracle: {' '.join(sentence.split())}", err=True)
+    sys.exit(USAGE)
+
+
+@click.group(cls=OneSentenceGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(own_version(), prog_name="kvoracle")
+def main() -> None:
+    """Tell whether a KV-cache allocator is right, and if not, show the shortest program that proves it.
+
+    \b
+    kvoracle targets                            what can be put under test here
+    kvoracle fuzz sglang==0.5.23 --seconds 60   judge a release
+    kvoracle replay FILE.json sglang==0.5.23    run a saved trace, operation by operation
+    kvoracle export FILE.json --target eager    make a program of it that needs no kvoracle
+
+    Exit codes everywhere: 0 clean, 1 findings, 2 wrong usage or environment.
+    """
+
+
+for command in (targets, fuzz, replay, export, fetch):
+    main.add_command(command)

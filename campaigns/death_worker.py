@@ -1,0 +1,80 @@
+"""Making a trace short that ends the process: each candidate runs in a process forked for it.
+
+Guarantees that a candidate counts only if it ends its process in the same way. Works on a CPU where processes can be forked; elsewhere
+the trace stays as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from campaigns.deaths import death_finding, name_of_end
+from campaigns.journal import read_journal
+from campaigns.messages import DeathJob, Event, Progressed, Reduced, Tally
+from campaigns.shortening import NOT_STEADY, reduce_bounded, trace_until
+from oracle.finding import Finding, signature
+from oracle.lockstep import Judging, run_trace
+from oracle.target import Target
+from oracle.trace import Trace
+
+SECONDS_FOR_A_CANDIDATE = 20
+NO_SCRIPT = "no script: it would end like the process, so replay the trace"
+NO_FORK = "the trace was not reduced, because it ends the process"
+
+
+def shorten_death(
+    job: DeathJob,
+    target: Target,
+    tell: Callable[[Event], None],
+    interrupted: Callable[[], bool],
+) -> None:
+    """Tell the death with a shorter trace."""
+    trace, finding, remark = trace_until(job.trace, job.finding), job.finding, NO_SCRIPT
+
+    def run(candidate: Trace) -> Sequence[Finding]:
+        return _fate(job, target, candidate)
+
+    def show_life() -> None:
+        tell(Progressed(job.trace.geometry.family, Tally()))
+
+    if job.where.device != "cpu" or not hasattr(os, "fork"):
+        remark = NO_FORK
+    elif not run(trace):
+        remark = NOT_STEADY
+    else:
+        trace, finding = reduce_bounded(trace, finding, run, hurry=interrupted, alive=show_life)
+    tell(
+        Reduced(
+            finding=finding,
+            trace=trace,
+            signature=signature(finding, trace.operations),
+            remark=remark,
+        )
+    )
+
+
+def _fate(job: DeathJob, target: Target, trace: Trace) -> list[Finding]:
+    """The death of a process that runs ``trace``; nothing when it lives or takes too long."""
+    child = os.fork()
+    if child == 0:
+        _run_and_leave(target, trace, Judging(prediction=not job.laws_only))
+    _, status = os.waitpid(child, 0)
+    how = name_of_end(os.waitstatus_to_exitcode(status))
+    ran = read_journal(Path(job.where.journal))
+    if not how or how == signal.SIGALRM.name or ran is None:
+        return []
+    family = trace.geometry.family
+    return [death_finding(job.where.target, target.versions, family, ran, how)]
+
+
+def _run_and_leave(target: Target, trace: Trace, judging: Judging) -> None:
+    try:
+        # A candidate that hangs is ended by the alarm, whose default is death.
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(SECONDS_FOR_A_CANDIDATE)
+        run_trace(trace, [target], judging)
+    finally:
+        os._exit(0)

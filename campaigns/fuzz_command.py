@@ -1,0 +1,149 @@
+"""``kvoracle fuzz``: random operation sequences against a budget, and a verdict."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import sys
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from campaigns.fuzz_options import FuzzOptions, check_budget
+from campaigns.fuzz_run import FuzzRun
+from campaigns.interruption import Interruption
+from campaigns.options import fail_on_option, laws_only_option, level_option, target_options
+from campaigns.progress import Progress
+from campaigns.report import WIDTH, render
+from campaigns.run_identity import first_line
+from campaigns.verdict import Verdict
+from oracle.errors import UsageError
+from oracle.geometry import FAMILIES, Family, Level
+from oracle.trace import CALLERS, Callers
+
+LARGEST_SEED = 2**64 - 1
+
+
+@click.command()
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.option(
+    "--family",
+    "families",
+    multiple=True,
+    type=click.Choice(FAMILIES),
+    help="A kind of allocator; may be repeated (default: all that a target has).",
+)
+@click.option(
+    "--callers",
+    type=click.Choice(CALLERS),
+    default="mixed",
+    show_default=True,
+    help="Whether callers keep the contract (legal), break it (hostile), or each in turn.",
+)
+@level_option("off", "How the allocator's own invariants speak.")
+@click.option(
+    "--debug/--no-debug",
+    default=None,
+    help="The allocator's memory-pool debug mode (default: drawn for each trace).",
+)
+@click.option("--seconds", type=float, help="How long to fuzz in all (default: 60).")
+@click.option("--examples", type=int, help="How many traces in all; makes the run repeatable.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, LARGEST_SEED),
+    help="Where randomness starts (default: a new one, printed).",
+)
+@target_options
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("kvoracle-findings"),
+    show_default=True,
+    help="Where findings are saved.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="What standard output gets: a report, or one JSON document.",
+)
+@fail_on_option
+@laws_only_option
+def fuzz(
+    targets: tuple[str, ...],
+    families: tuple[Family, ...],
+    callers: Callers,
+    level: Level,
+    debug: bool | None,
+    seconds: float | None,
+    examples: int | None,
+    seed: int | None,
+    device: str,
+    cache: Path | None,
+    out: Path,
+    form: Literal["text", "json"],
+    fail_on: str | None,
+    laws_only: bool,
+) -> int:
+    """Judge allocators under random operation sequences.
+
+    Every call of every sequence is compared, bit for bit, with what the contract predicts, and checked against laws that know
+    no contract. Each finding is reduced to a short trace and saved under --out as SIGNATURE.json, with a program
+    SIGNATURE.py that shows it without kvoracle; with several targets there is a folder for each. A hazard is what a
+    caller's error silently corrupted: it is reported, and fails the run with --fail-on hazard only.
+
+    The budget is shared evenly among targets and families. Each target runs in a process of its own.
+
+    \b
+    Examples:
+      kvoracle fuzz sglang==0.5.23 --callers legal --seconds 60
+      kvoracle fuzz sglang@~/sglang --family hybrid-swa --callers hostile
+      kvoracle fuzz eager sglang==0.5.22 --examples 300 --seed 7 --format json
+
+    \b
+    Exit codes:
+      0    clean (hazards alone are)
+      1    findings
+      2    wrong usage, or a target that cannot be had; the others' findings are still saved
+      130  interrupted with nothing found; Ctrl-C still reports and saves, a second one at once
+    """
+    seconds, examples = check_budget(seconds, examples)
+    options = FuzzOptions(
+        targets=list(dict.fromkeys(targets)),
+        families=tuple(dict.fromkeys(families)) or FAMILIES,
+        asked=bool(families),
+        callers=callers,
+        level=level,
+        debug=debug,
+        laws_only=laws_only,
+        seconds=seconds,
+        examples=examples,
+        seed=secrets.randbits(32) if seed is None else seed,
+        device=device,
+        out=out,
+        cache=cache,
+        fail_on_hazard=fail_on == "hazard",
+    )
+    if "" in options.targets:
+        raise UsageError("a target has no name: 'kvoracle targets' lists the known ones")
+    return _show(_run(options, talks=form == "text"), form)
+
+
+def _run(options: FuzzOptions, *, talks: bool) -> Verdict:
+    with Interruption() as interruption, Progress(first_line(options), talks=talks) as progress:
+        return FuzzRun(options, progress, interruption).run()
+
+
+def _show(verdict: Verdict, form: Literal["text", "json"]) -> int:
+    for problem in verdict.problems():
+        click.echo(f"kvoracle: {' '.join(problem.split())}", err=True)
+    judged = any(target.families for target in verdict.targets)
+    if form == "json":
+        click.echo(verdict.document(), nl=False)
+    elif judged or not verdict.problems():
+        width = shutil.get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
+        click.echo(render(verdict, width), nl=False)
+    return verdict.exit_code()

@@ -1,0 +1,77 @@
+"""What a person asked of ``kvoracle fuzz``, checked.
+
+Guarantees that a ``FuzzOptions`` from ``checked_options`` makes sense as far as that can be known without making a target.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+from pathlib import Path
+
+from msgspec import Struct
+
+from campaigns.budget import SECONDS_BY_DEFAULT
+from campaigns.messages import Where
+from oracle.errors import UsageError
+from oracle.geometry import Family, Level
+from oracle.trace import Callers
+
+
+class FuzzOptions(Struct, frozen=True, kw_only=True):
+    """One campaign. Exactly one of ``seconds`` and ``examples`` is given; ``asked`` says that the person named the families.
+
+    ``debug`` None: the memory-pool debug mode is drawn for each example.
+    """
+
+    targets: list[str]
+    families: tuple[Family, ...]
+    asked: bool
+    callers: Callers
+    level: Level
+    debug: bool | None
+    laws_only: bool
+    seconds: float | None
+    examples: int | None
+    seed: int
+    device: str
+    out: Path
+    cache: Path | None
+    fail_on_hazard: bool
+
+    @property
+    def workers(self) -> int:
+        """How many targets run at once: as many as there are cores, one at a time on a GPU."""
+        if self.device != "cpu":
+            return 1
+        if hasattr(os, "sched_getaffinity"):
+            return min(len(self.targets), len(os.sched_getaffinity(0)))
+        return min(len(self.targets), os.cpu_count() or 1)
+
+    def where(self, target: str, journal: Path) -> Where:
+        """Where a child runs ``target``."""
+        cache = None if self.cache is None else str(self.cache)
+        return Where(target=target, device=self.device, cache=cache, journal=str(journal))
+
+    def origin(self, target: str) -> str:
+        """What a saved trace says of where it comes from."""
+        switches = f"--callers {self.callers} --level {self.level}"
+        if self.debug is not None:
+            switches += " --debug" if self.debug else " --no-debug"
+        if self.laws_only:
+            switches += " --laws-only"
+        return f"found by kvoracle fuzz {shlex.quote(target)} {switches} --seed {self.seed}"
+
+
+def check_budget(seconds: float | None, examples: int | None) -> tuple[float | None, int | None]:
+    """The budget, with the default when none is given. Raises ``UsageError`` on one that makes no sense."""
+    if seconds is not None and examples is not None:
+        raise UsageError("give either --seconds or --examples, not both")
+    if seconds is not None and not (seconds > 0 and math.isfinite(seconds)):
+        raise UsageError(f"--seconds must be more than 0, not {seconds:g}")
+    if examples is not None and examples < 1:
+        raise UsageError(f"--examples must be 1 or more, not {examples}")
+    if seconds is None and examples is None:
+        return SECONDS_BY_DEFAULT, None
+    return seconds, examples

@@ -1,0 +1,33 @@
+"""Ctrl-C as something to look at, so that a campaign ends with its report.
+
+Guarantees that SIGINT (and SIGTERM, which ends jobs on build machines) raises nothing while it is watched, and that the former
+handlers are back afterwards.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+from typing import Any
+
+
+class Interruption:
+    """``count``: how often the person asked to stop. Use as a context manager; outside the main thread it stays 0."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._former: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Interruption:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._former[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._former.items():
+            signal.signal(number, handler)
+
+    def _note(self, _number: int, _frame: FrameType | None) -> None:
+        self.count += 1

@@ -1,0 +1,175 @@
+"""One target's way through a campaign: which families are still to do, what was found, and what its child's end means.
+
+Guarantees that what a child told is kept however it ended: a death or a stall is a finding on the family that was running, and findings
+whose traces were not reduced yet are saved as they were met.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from campaigns.child import Gone
+from campaigns.deaths import death_finding
+from campaigns.journal import read_journal
+from campaigns.messages import (
+    Broken,
+    DeathJob,
+    Discovered,
+    Event,
+    FamilyEnded,
+    Job,
+    Progressed,
+    Reduced,
+    Refused,
+    Started,
+    Where,
+)
+from campaigns.saving import Saver
+from campaigns.shortening import trace_until
+from campaigns.verdict import TargetVerdict
+from oracle.finding import signature
+from oracle.geometry import Family, Geometry
+from oracle.trace import Trace
+
+NOT_REDUCED = "its process ended before the trace was reduced"
+
+
+class Lane:
+    """The lane of one target. ``to_do`` are the families that have not been run, the running one included."""
+
+    def __init__(self, verdict: TargetVerdict, families: tuple[Family, ...], saver: Saver) -> None:
+        self.verdict = verdict
+        self.to_do = families
+        self.is_running = False
+        """The target was made and its child is at work."""
+        self.hangs = False
+        """The child was ended because it said nothing for too long."""
+        self.was_ended = False
+        """The child was ended because the person asked for it."""
+        self.deaths: list[Reduced] = []
+        """Deaths whose traces another child should make short."""
+        self._saver = saver
+        self._met: list[Discovered] = []
+
+    def hear(self, job: Job, event: Event) -> None:
+        """Take in what the child says."""
+        if isinstance(job, DeathJob) and not isinstance(event, Reduced):
+            if isinstance(event, Broken):
+                remark = f"{NOT_REDUCED}: {event.sentence}"
+                self.deaths = [msgspec.structs.replace(one, remark=remark) for one in self.deaths]
+            return
+        if isinstance(event, Started):
+            self.is_running = True
+            self.verdict.versions = event.versions
+            self.to_do = event.families
+            for family in event.families:
+                self.verdict.family(family)
+        elif isinstance(event, Progressed | FamilyEnded):
+            self.verdict.family(event.family).tally = event.tally
+            if isinstance(event, FamilyEnded):
+                self.to_do = tuple(family for family in self.to_do if family != event.family)
+                self._met.clear()
+        elif isinstance(event, Discovered):
+            self._met.append(event)
+        elif isinstance(event, Reduced):
+            self._met = [met for met in self._met if met.finding.cause != event.finding.cause]
+            self.deaths = [] if isinstance(job, DeathJob) else self.deaths
+            self._save(job.where, event)
+        elif isinstance(event, Refused | Broken):
+            self.verdict.problem = problem_of(event)
+
+    def child_is_gone(self, job: Job, gone: Gone) -> None:
+        """Take in the child's end; afterwards ``to_do`` and ``deaths`` hold what another child should do."""
+        if isinstance(job, DeathJob):
+            self.save_deaths(job.where)
+            return
+        for met in self._met:
+            self._save(job.where, _as_met(met))
+        self._met.clear()
+        if self.verdict.problem or not gone.how or self.was_ended:
+            self.to_do = ()
+        elif not self.is_running:
+            words = f": {gone.last_words}" if gone.last_words else ""
+            self.verdict.problem = f"the process of {self.verdict.target} was ended by {gone.how} while the target was made{words}"
+            self.to_do = ()
+        else:
+            self._keep_death(job, self._death(job, gone))
+            self.to_do = self.to_do[1:]
+        self.is_running = self.hangs = False
+
+    def _keep_death(self, job: Job, death: Reduced) -> None:
+        # A stall would stall its reduction too.
+        if death.finding.kind == "hang":
+            self._save(job.where, death)
+        else:
+            self.deaths.append(death)
+
+    def has_job(self) -> bool:
+        """Whether another child has something to do."""
+        return bool(self.to_do or self.deaths)
+
+    def save_deaths(self, where: Where) -> None:
+        """Save the deaths that are left as they were met."""
+        for death in self.deaths:
+            self._save(where, death)
+        self.deaths.clear()
+
+    def death_job(self, where: Where, *, laws_only: bool) -> DeathJob | None:
+        """What a child should do about the next death; None when there is none."""
+        if not self.deaths:
+            return None
+        death = self.deaths[0]
+        return DeathJob(where=where, finding=death.finding, trace=death.trace, laws_only=laws_only)
+
+    def _save(self, where: Where, reduced: Reduced) -> None:
+        findings = self.verdict.family(reduced.finding.family).findings
+        if all(known.signature != reduced.signature for known in findings):
+            findings.append(self._saver.save(where, reduced))
+
+    def _death(self, job: Job, gone: Gone) -> Reduced:
+        family = self.to_do[0]
+        trace = read_journal(Path(job.where.journal)) or _nothing(family)
+        finding = death_finding(
+            self.verdict.target,
+            self.verdict.versions,
+            family,
+            trace,
+            gone.how,
+            last_words=gone.last_words,
+            hangs=self.hangs,
+        )
+        return Reduced(
+            finding=finding,
+            trace=trace,
+            signature=signature(finding, trace.operations),
+            remark=NOT_REDUCED,
+        )
+
+
+def _as_met(met: Discovered) -> Reduced:
+    trace = trace_until(met.trace, met.finding)
+    return Reduced(
+        finding=met.finding,
+        trace=trace,
+        signature=signature(met.finding, trace.operations),
+        remark=NOT_REDUCED,
+    )
+
+
+def _nothing(family: Family) -> Trace:
+    hybrid = family == "hybrid-swa"
+    return Trace(geometry=Geometry(family=family, size=1, size_swa=1 if hybrid else 0))
+
+
+def problem_of(event: Refused | Broken) -> str:
+    """The sentence of a child that could not do its job; the details of a failure go into a file that the sentence names."""
+    if isinstance(event, Refused):
+        return event.sentence
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="kvoracle-failure-", suffix=".txt", delete=False
+    ) as file:
+        file.write(event.details)
+    return f"{event.sentence} (this is a fault of kvoracle; the details are in {file.name})"

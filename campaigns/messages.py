@@ -1,0 +1,171 @@
+"""What a campaign's main process and its children tell each other, one JSON line each.
+
+Guarantees that every message survives the way through a pipe. A job goes to a child, events come back.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct
+
+from oracle.finding import Finding
+from oracle.geometry import Family, Level
+from oracle.trace import Callers, Trace
+
+
+class Where(Struct, frozen=True, kw_only=True):
+    """What a child puts under test: a target's specification, its device, and the cache of fetched releases.
+
+    ``journal`` is the file into which the child writes each operation before it runs it.
+    """
+
+    target: str
+    device: str = "cpu"
+    cache: str | None = None
+    journal: str
+
+
+class FuzzJob(Struct, frozen=True, kw_only=True, tag="fuzz"):
+    """Fuzz one target on ``families``, for ``seconds`` or ``examples`` in all, shared evenly (exactly one is given).
+
+    ``asked``: the person named the families, so that one which the target does not have is an error. ``debug`` None: the
+    memory-pool debug mode is drawn for each example.
+    """
+
+    where: Where
+    families: tuple[Family, ...]
+    asked: bool
+    callers: Callers
+    level: Level
+    debug: bool | None
+    laws_only: bool
+    seed: int
+    seconds: float | None = None
+    examples: int | None = None
+
+
+class ReplayJob(Struct, frozen=True, kw_only=True, tag="replay"):
+    """Run one trace on one target."""
+
+    where: Where
+    trace: Trace
+    laws_only: bool
+
+
+class DeathJob(Struct, frozen=True, kw_only=True, tag="death"):
+    """Make the trace short that ended a process; ``finding`` is its death."""
+
+    where: Where
+    finding: Finding
+    trace: Trace
+    laws_only: bool
+
+
+Job = FuzzJob | ReplayJob | DeathJob
+
+
+class Tally(Struct, kw_only=True):
+    """How much a family's campaign did so far. Times are in seconds, of exploring only (not of reducing).
+
+    ``steps`` counts judged calls, ``target_seconds`` is the time inside the target, ``seconds`` all of it.
+    """
+
+    traces: int = 0
+    steps: int = 0
+    target_seconds: float = 0.0
+    seconds: float = 0.0
+
+
+class Started(Struct, frozen=True, tag="started"):
+    """The target was made; ``families`` are those that will run."""
+
+    versions: dict[str, str]
+    families: tuple[Family, ...]
+
+
+class Progressed(Struct, frozen=True, tag="progressed"):
+    """A sign of life, and how far the family is."""
+
+    family: Family
+    tally: Tally
+
+
+class Discovered(Struct, frozen=True, tag="discovered"):
+    """A finding as it was met, before anything else is done with its trace."""
+
+    finding: Finding
+    trace: Trace
+
+
+class Reduced(Struct, frozen=True, kw_only=True, tag="reduced"):
+    """A finding whose trace was made short; it takes the place of the discovered ones with the same cause.
+
+    ``signature`` deduplicates it; ``calls`` are the reduced trace's calls in the allocator's own terms, ``script`` is the source of
+    the program that shows it ("" when none could be made). ``remark`` says why the
+    trace was not reduced, "" when it was.
+    """
+
+    finding: Finding
+    trace: Trace
+    signature: str
+    calls: tuple[str, ...] = ()
+    script: str = ""
+    remark: str = ""
+
+
+class FamilyEnded(Struct, frozen=True, tag="family-ended"):
+    """The family's campaign is over."""
+
+    family: Family
+    tally: Tally
+
+
+class Replayed(Struct, frozen=True, tag="replayed"):
+    """One operation of a replayed trace: its place, its kind, and one line for each call that it made."""
+
+    index: int
+    operation: str
+    status: str
+    lines: tuple[str, ...] = ()
+
+
+class Refused(Struct, frozen=True, tag="refused"):
+    """What was asked for cannot be had: one sentence."""
+
+    sentence: str
+
+
+class Broken(Struct, frozen=True, tag="broken"):
+    """kvoracle itself failed in the child: one sentence, and the traceback for whoever mends it."""
+
+    sentence: str
+    details: str
+
+
+class Ended(Struct, frozen=True, tag="ended"):
+    """The child did everything that it was asked to do."""
+
+
+Event = (
+    Started | Progressed | Discovered | Reduced | FamilyEnded | Replayed | Refused | Broken | Ended
+)
+
+# Versions come as subclasses of str, which only this hook encodes.
+_ENCODER = msgspec.json.Encoder(enc_hook=str)
+_JOBS: msgspec.json.Decoder[Job] = msgspec.json.Decoder(Job)
+_EVENTS: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+def encode_line(message: Job | Event) -> bytes:
+    """The message as one line, with its newline."""
+    return _ENCODER.encode(message) + b"\n"
+
+
+def decode_job(line: bytes) -> Job:
+    """Read a job. Raises ``msgspec.MsgspecError`` when it is none."""
+    return _JOBS.decode(line)
+
+
+def decode_event(line: bytes) -> Event:
+    """Read an event. Raises ``msgspec.MsgspecError`` when it is none."""
+    return _EVENTS.decode(line)

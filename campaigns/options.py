@@ -1,0 +1,58 @@
+"""Options that several commands share, with one meaning and one help text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from oracle.geometry import LEVELS
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def target_options(command: Function) -> Function:
+    """``--device`` and ``--cache``: where a target runs and where releases lie."""
+    command = click.option(
+        "--device",
+        type=click.Choice(["cpu", "cuda"]),
+        default="cpu",
+        show_default=True,
+        help="Where the allocators' tensors live.",
+    )(command)
+    return click.option(
+        "--cache",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Where fetched releases are kept (default: KVORACLE_CACHE, else the user's cache).",
+    )(command)
+
+
+def laws_only_option(command: Function) -> Function:
+    """``--laws-only``: judge without the prediction."""
+    return click.option(
+        "--laws-only",
+        is_flag=True,
+        help="Judge by the laws alone, without the prediction of every result and state.",
+    )(command)
+
+
+def level_option(default: str | None, text: str) -> Callable[[Function], Function]:
+    """``--level``: how the allocator's invariants speak."""
+    return click.option(
+        "--level",
+        type=click.Choice(LEVELS),
+        default=default,
+        show_default=default is not None,
+        help=text,
+    )
+
+
+def fail_on_option(command: Function) -> Function:
+    """``--fail-on hazard``: hazards count as findings."""
+    return click.option(
+        "--fail-on",
+        type=click.Choice(["hazard"]),
+        help="Leave with exit code 1 for hazards too.",
+    )(command)

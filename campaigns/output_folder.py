@@ -1,0 +1,61 @@
+"""The folder into which a campaign saves its findings: each a trace and a script, whole or not at all.
+
+Guarantees that a file never has half its content, also when two campaigns save into one folder. With one target the files lie in
+the folder itself, with several in a folder for each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+from oracle.errors import UsageError
+
+
+class OutputFolder:
+    """The folder ``path`` of a campaign on ``targets``. Raises ``UsageError`` at once when it cannot be written."""
+
+    def __init__(self, path: Path, targets: list[str]) -> None:
+        self.path = path
+        self._targets = targets
+        self._made = not path.exists()
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=path):
+                pass
+        except OSError as error:
+            raise UsageError(
+                f"the output directory {path} cannot be written ({error.strerror or error}): "
+                "name another with --out"
+            ) from error
+
+    def file(self, target: str, name: str) -> Path:
+        """Where the file ``name`` of ``target`` lies."""
+        folder = self.path if len(self._targets) == 1 else self.path / _folder_name(target)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / name
+
+    def leave(self) -> None:
+        """Take the folder away again if it was made for this campaign and nothing was saved."""
+        if self._made:
+            with contextlib.suppress(OSError):
+                self.path.rmdir()
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write the file so that a reader sees all of it or what was there before. Raises ``OSError``."""
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        Path(draft).chmod(0o644)
+        Path(draft).replace(path)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
+
+
+def _folder_name(target: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "-._=" else "-" for letter in target)

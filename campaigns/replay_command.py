@@ -1,0 +1,177 @@
+"""``kvoracle replay``: one saved trace on one or more targets, operation by operation."""
+
+from __future__ import annotations
+
+import queue
+import tempfile
+from pathlib import Path
+
+import click
+import msgspec
+
+from campaigns.child import STALL_SECONDS, Child, Gone, Inbox
+from campaigns.deaths import death_finding
+from campaigns.interruption import Interruption
+from campaigns.journal import read_journal
+from campaigns.lane import problem_of
+from campaigns.messages import (
+    Broken,
+    Discovered,
+    Event,
+    Refused,
+    Replayed,
+    ReplayJob,
+    Started,
+    Where,
+)
+from campaigns.options import fail_on_option, laws_only_option, level_option, target_options
+from campaigns.report import difference_table
+from campaigns.run_identity import versions_line
+from campaigns.verdict import CLEAN, FINDINGS, INTERRUPTED, USAGE, TargetVerdict
+from oracle.finding import Finding
+from oracle.geometry import Level
+from oracle.trace import Trace, read_trace
+
+
+@click.command()
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@level_option(None, "How the allocator's invariants speak (default: as the trace says).")
+@target_options
+@fail_on_option
+@laws_only_option
+def replay(
+    trace: Path,
+    targets: tuple[str, ...],
+    level: Level | None,
+    device: str,
+    cache: Path | None,
+    fail_on: str | None,
+    laws_only: bool,
+) -> int:
+    """Run a saved trace and say what came back, one line for each operation.
+
+    An operation that does not apply is marked as skipped. What differs from the prediction, or breaks a law, is shown as a
+    table of expected and got. Each target runs in a process of its own, one after the other.
+
+    \b
+    Examples:
+      kvoracle replay kvoracle-findings/SIGNATURE.json sglang==0.5.23
+      kvoracle replay tests/corpus/TRACE.json eager sglang==0.5.22 --level strict
+
+    \b
+    Exit codes:
+      0  clean (hazards alone are, without --fail-on hazard)
+      1  findings
+      2  wrong usage, no such target, or a file that is no trace
+    """
+    read = read_trace(trace)
+    if level is not None:
+        read = msgspec.structs.replace(read, mode=msgspec.structs.replace(read.mode, level=level))
+    codes = []
+    with Interruption() as interruption, tempfile.TemporaryDirectory(prefix="kvoracle-") as folder:
+        for number, target in enumerate(dict.fromkeys(targets)):
+            where = Where(
+                target=target,
+                device=device,
+                cache=None if cache is None else str(cache),
+                journal=str(Path(folder) / f"{number}.journal"),
+            )
+            job = ReplayJob(where=where, trace=read, laws_only=laws_only)
+            one = _Replay(job, fail_on_hazard=fail_on == "hazard")
+            codes.append(one.run(Path(folder), interruption))
+    return next((code for code in (USAGE, FINDINGS, INTERRUPTED) if code in codes), CLEAN)
+
+
+class _Replay:
+    """The replay on one target: prints as it goes."""
+
+    def __init__(self, job: ReplayJob, *, fail_on_hazard: bool) -> None:
+        self._job = job
+        self._fail_on_hazard = fail_on_hazard
+        self._verdict = TargetVerdict(job.where.target, {}, [])
+        self._findings: list[Finding] = []
+        self._started = False
+
+    def run(self, folder: Path, interruption: Interruption) -> int:
+        """Run it to the end and return the exit code."""
+        inbox: Inbox = queue.SimpleQueue()
+        child = Child(self._job, folder, inbox)
+        while True:
+            if interruption.count:
+                child.kill()
+            hangs = child.is_silent_for(STALL_SECONDS)
+            if hangs:
+                child.kill()
+            try:
+                _, event = inbox.get(timeout=0.1)
+            except queue.Empty:
+                continue
+            if isinstance(event, Gone):
+                break
+            self._hear(event)
+        if interruption.count:
+            return INTERRUPTED
+        self._end(event, hangs=hangs)
+        return self._exit_code()
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, Started):
+            self._started = True
+            self._verdict.versions = event.versions
+            click.echo(versions_line(self._verdict.target, event.versions))
+        elif isinstance(event, Replayed):
+            self._show(event)
+        elif isinstance(event, Discovered):
+            self._findings.append(event.finding)
+            click.echo(difference_table(event.finding), nl=False)
+        elif isinstance(event, Refused | Broken):
+            self._verdict.problem = problem_of(event)
+
+    def _show(self, event: Replayed) -> None:
+        head = f"{event.index:4}  {event.operation:15}"
+        if not event.lines:
+            click.echo(f"{head}  {event.status}")
+        click.echo("".join(f"{head}  {line}\n" for line in event.lines[:1]), nl=False)
+        click.echo("".join(f"{'':21}  {line}\n" for line in event.lines[1:]), nl=False)
+
+    def _end(self, gone: Gone, *, hangs: bool) -> None:
+        if gone.how and not self._verdict.problem:
+            if not self._started:
+                self._verdict.problem = f"the process of {self._verdict.target} was ended by {gone.how} while the target was made"
+            else:
+                journal: Trace = read_journal(Path(self._job.where.journal)) or self._job.trace
+                family = journal.geometry.family
+                finding = death_finding(
+                    self._verdict.target,
+                    self._verdict.versions,
+                    family,
+                    journal,
+                    gone.how,
+                    last_words=gone.last_words,
+                    hangs=hangs,
+                )
+                self._findings.append(finding)
+                click.echo(f"{finding.index:4}  {finding.operation:15}  its process ended")
+                click.echo(difference_table(finding), nl=False)
+        if self._verdict.problem:
+            click.echo(f"kvoracle: {' '.join(self._verdict.problem.split())}", err=True)
+        else:
+            click.echo(self._closing_sentence())
+
+    def _closing_sentence(self) -> str:
+        hazards = sum(finding.kind == "hazard" for finding in self._findings)
+        findings = len(self._findings) - hazards
+        if not self._findings:
+            return f"{self._verdict.target}: clean."
+        return f"{self._verdict.target}: findings {findings}, hazards {hazards}."
+
+    def _exit_code(self) -> int:
+        if self._verdict.problem:
+            return USAGE
+        failing = [
+            finding
+            for finding in self._findings
+            if self._fail_on_hazard or finding.kind != "hazard"
+        ]
+        return FINDINGS if failing else CLEAN

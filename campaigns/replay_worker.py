@@ -1,0 +1,56 @@
+"""Replaying one trace on one target, inside a child process: an event for each operation, then the findings.
+
+Guarantees that every operation of the trace is told, also those after the end of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from campaigns.messages import Discovered, Event, Replayed, ReplayJob
+from campaigns.wording import describe_call, describe_outcome
+from oracle.lockstep import CallRecord, Judging, Session
+from oracle.operations import kind_of
+from oracle.target import Target
+
+
+def replay(job: ReplayJob, target: Target, tell: Callable[[Event], None]) -> None:
+    """Run the trace of ``job``. Raises ``UsageError`` when the target cannot run it at all."""
+    trace = job.trace
+    session = Session(
+        [target],
+        trace.geometry,
+        trace.mode,
+        trace.callers,
+        Judging(prediction=not job.laws_only),
+        may_break=trace.may_break,
+        keep_records=True,
+    )
+    told = _tell_findings(session, 0, job, tell)
+    for index, operation in enumerate(trace.operations):
+        before, rows = len(session.records or ()), len(session.caller.books.requests)
+        status: str = session.step(operation)
+        records = (session.records or [])[before:]
+        lines = tuple(_line(record) for record in records)
+        if status == "stopped" and lines:
+            status = "done"
+        elif status == "skipped" and len(session.caller.books.requests) != rows:
+            # A fork is the caller's business alone.
+            status = "no call"
+        tell(Replayed(index, kind_of(operation), status, lines))
+        told = _tell_findings(session, told, job, tell)
+    if session.undefined:
+        tell(Replayed(len(trace.operations), "end", f"undefined: {session.undefined}"))
+
+
+def _tell_findings(
+    session: Session, told: int, job: ReplayJob, tell: Callable[[Event], None]
+) -> int:
+    for finding in session.findings[told:]:
+        tell(Discovered(finding, job.trace))
+    return len(session.findings)
+
+
+def _line(record: CallRecord) -> str:
+    breaches = f"  (breaks: {', '.join(record.breaches)})" if record.breaches else ""
+    return f"{describe_call(record.call)} -> {describe_outcome(record.call, record.got)}{breaches}"

@@ -1,0 +1,136 @@
+"""The verdict as text for a person: a table by target and family, the findings, one closing sentence.
+
+Guarantees that equal verdicts give equal text for an equal width; the only figures that are times are in the column that says so.
+"""
+
+from __future__ import annotations
+
+import io
+import shlex
+from collections import Counter
+from collections.abc import Iterable
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from campaigns.messages import Tally
+from campaigns.verdict import FamilyVerdict, SavedFinding, Verdict
+from oracle.finding import FINDING_KINDS, Finding
+
+WIDTH = 110
+MOST_CALLS = 12
+_COLUMNS = ("target", "family", "traces", "steps", "findings", "hazards", "time in the target")
+_RIGHT = ("traces", "steps", "hazards", "time in the target")
+
+
+def render(verdict: Verdict, width: int = WIDTH) -> str:
+    """The whole report, with a final newline. ``width`` is how wide the table may be, in columns."""
+    parts = [_table(verdict, width)] if any(target.families for target in verdict.targets) else []
+    number = 0
+    for target in verdict.targets:
+        for family in target.families:
+            for found in family.findings:
+                number += 1
+                parts.append(_finding(number, found, target.target))
+    parts.append(closing_sentence(verdict) + "\n")
+    return "\n".join(parts)
+
+
+def difference_table(finding: Finding) -> str:
+    """A finding's first difference as a small table, with a final newline."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    broken = f"{finding.kind} after '{finding.breach}'" if finding.breach else finding.kind
+    table.add_column(broken, overflow="fold")
+    for name in ("expected", "got"):
+        table.add_column(name, overflow="fold")
+    table.add_row(Text(finding.quantity), Text(finding.expected), Text(finding.got))
+    return _plain(table, WIDTH)
+
+
+def closing_sentence(verdict: Verdict) -> str:
+    """The verdict in one sentence."""
+    tallies = [family.tally for target in verdict.targets for family in target.families]
+    traces, steps = sum(tally.traces for tally in tallies), sum(tally.steps for tally in tallies)
+    findings = [found for found in verdict.findings() if not found.is_hazard]
+    hazards = len(verdict.findings()) - len(findings)
+    checked = f"in {_many(traces, 'trace')} and {_many(steps, 'step')}"
+    if findings:
+        text = f"{_many(len(findings), 'finding')} ({_by_kind(findings)})"
+        text += f" and {_many(hazards, 'hazard')}" if hazards else ""
+        sentence = f"{text} {checked}."
+    elif hazards:
+        sentence = (
+            f"No findings, {_many(hazards, 'hazard')} {checked}: "
+            "a caller that breaks the contract corrupts the allocator without a word."
+        )
+    elif not steps:
+        sentence = "Nothing was judged."
+    else:
+        sentence = f"Clean {checked}."
+    if verdict.problems():
+        sentence += f" {_many(sum(bool(target.problem) for target in verdict.targets), 'target')} could not be judged to the end."
+    return f"Interrupted. {sentence}" if verdict.interrupted else sentence
+
+
+def _table(verdict: Verdict, width: int) -> str:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in _COLUMNS:
+        table.add_column(name, justify="right" if name in _RIGHT else "left", overflow="fold")
+    for target in verdict.targets:
+        for family in target.families:
+            table.add_row(Text(target.target), family.family, *_figures(family))
+    return _plain(table, width)
+
+
+def _plain(table: Table, width: int) -> str:
+    file = io.StringIO()
+    Console(file=file, width=width, color_system=None, legacy_windows=False).print(table)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+
+
+def _figures(family: FamilyVerdict) -> tuple[str, ...]:
+    findings = [found for found in family.findings if not found.is_hazard]
+    hazards = len(family.findings) - len(findings)
+    return (
+        str(family.tally.traces),
+        str(family.tally.steps),
+        _by_kind(findings) or "none",
+        str(hazards) if hazards else "none",
+        _share(family.tally),
+    )
+
+
+def _share(tally: Tally) -> str:
+    if not tally.seconds:
+        return "-"
+    return f"{tally.target_seconds / tally.seconds:.0%} of {tally.seconds:.1f} s"
+
+
+def _finding(number: int, found: SavedFinding, target: str) -> str:
+    lines = [f"[{number}] {found.finding.sentence()}"]
+    for place, call in enumerate(found.calls[:MOST_CALLS], 1):
+        lines.append(f"    {place:2}. {call}")
+    if len(found.calls) > MOST_CALLS:
+        lines.append(f"        and {len(found.calls) - MOST_CALLS} more calls")
+    if found.trace_file:
+        lines.append(f"    trace   {found.trace_file} ({_many(found.operations, 'operation')})")
+    if found.script_file:
+        shown = "reproduced" if found.reproduced else "did not reproduce"
+        lines.append(f"    script  {found.script_file} ({shown})")
+    if found.trace_file:
+        words = ["kvoracle", "replay", found.trace_file, target]
+        lines.append(f"    replay  {shlex.join(words)}")
+    if found.remark:
+        lines.append(f"    remark  {found.remark}")
+    return "\n".join(lines) + "\n"
+
+
+def _by_kind(findings: Iterable[SavedFinding]) -> str:
+    counts = Counter(found.finding.kind for found in findings)
+    return ", ".join(f"{kind} {counts[kind]}" for kind in FINDING_KINDS if counts[kind])
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

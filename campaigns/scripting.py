@@ -1,0 +1,37 @@
+"""The program that shows a finding: its source, made where the trace was run, and what it needs to run.
+
+Guarantees that a finding for which no program can be made is told all the same, with the reason.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from campaigns.export import render
+from campaigns.messages import Where
+from oracle.errors import KvoracleError
+from oracle.finding import Finding, signature
+from oracle.lockstep import Session
+from oracle.trace import Trace
+from targets.sglang.cache import cache_directory, entry_of
+from targets.sglang.releases import is_specification, parse
+
+
+def script_of(trace: Trace, target: str, finding: Finding, session: Session) -> tuple[str, str]:
+    """The source of the script, and why there is none ("" when there is). ``session`` ran the trace and kept its records."""
+    name = f"{signature(finding, trace.operations)}.py"
+    try:
+        return render(trace, target, finding=finding, session=session, file_name=name), ""
+    except KvoracleError as error:
+        return "", f"no script: {error}"
+
+
+def tree_of(where: Where) -> Path | None:
+    """The folder with the release that a script of this target takes as its argument; None when it needs none."""
+    if not is_specification(where.target):
+        return None
+    specification = parse(where.target)
+    if specification.release is None:
+        return specification.path
+    cache = None if where.cache is None else Path(where.cache)
+    return entry_of(cache_directory(cache), specification.release)

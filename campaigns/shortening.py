@@ -1,0 +1,163 @@
+"""From the traces in which a campaign met findings to the few short ones that it reports.
+
+Guarantees that each cause is reduced at least once, that no signature is reported twice, that a trace which does not show its
+finding again is reported as it is, and that the work for one cause is bounded. Equal findings in an equal order give
+equal reports unless ``hurry`` says that time is up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from campaigns.messages import Reduced
+from campaigns.scripting import script_of
+from campaigns.wording import describe_call, describe_outcome
+from oracle.finding import Finding, signature
+from oracle.lockstep import Judging, Session, run_trace
+from oracle.operations import kind_of
+from oracle.target import Target
+from oracle.trace import Trace
+from strategies.reducer import reduce_trace
+
+MOST_FOR_A_CAUSE = 3
+NOT_STEADY = "the trace did not show it a second time, so it is saved as it was met"
+
+Cause = tuple[str, str, str, str]
+
+
+class _TimeIsUp(Exception):  # noqa: N818 (no error: it ends a reduction)
+    """Time is up."""
+
+
+@dataclass
+class _Known:
+    """What was already reduced of one cause: the (operation, method) of each finding and the kinds of each short trace."""
+
+    calls: list[tuple[str, str]] = field(default_factory=list)
+    kinds: list[frozenset[str]] = field(default_factory=list)
+
+    def is_new(self, finding: Finding, trace: Trace) -> bool:
+        """Whether this trace could become one with other operations than those that are known."""
+        if not self.calls:
+            return True
+        if len(self.calls) >= MOST_FOR_A_CAUSE:
+            return False
+        present = {kind_of(operation) for operation in trace.operations}
+        return (finding.operation, finding.method) not in self.calls or not any(
+            kinds <= present for kinds in self.kinds
+        )
+
+
+class Shortener:
+    """Takes findings with their traces, and yields each different one with a short trace.
+
+    ``hurry`` is asked before each run of a candidate: once it says True, the shortest trace known so far is taken.
+    ``alive`` is told of each run.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        judging: Judging,
+        *,
+        hurry: Callable[[], bool],
+        alive: Callable[[], None],
+    ) -> None:
+        self._target = target
+        self._judging = judging
+        self._hurry = hurry
+        self._alive = alive
+        self._known: dict[Cause, _Known] = {}
+        self._signatures: set[str] = set()
+
+    def wants(self, finding: Finding, trace: Trace) -> bool:
+        """Whether reducing this finding could tell anything new."""
+        return self._known.setdefault(finding.cause, _Known()).is_new(finding, trace)
+
+    def shorten(self, finding: Finding, trace: Trace) -> Iterator[Reduced]:
+        """The finding with a short trace; nothing when its signature is already reported."""
+        trace = trace_until(trace, finding)
+        known = self._known.setdefault(finding.cause, _Known())
+        known.calls.append((finding.operation, finding.method))
+        steady = self._find(trace, finding.cause) is not None
+        short, short_finding = trace, finding
+        if steady:
+            short, short_finding = reduce_bounded(
+                trace, finding, self._run, hurry=self._hurry, alive=self._alive
+            )
+        known.kinds.append(frozenset(kind_of(operation) for operation in short.operations))
+        name = signature(short_finding, short.operations)
+        if name in self._signatures:
+            return
+        self._signatures.add(name)
+        session = run_trace(short, [self._target], self._judging, keep_records=True)
+        script, no_script = script_of(short, self._target.name, short_finding, session)
+        yield Reduced(
+            finding=short_finding,
+            trace=short,
+            signature=name,
+            calls=calls_of(short, session),
+            script=script,
+            remark=no_script or ("" if steady else NOT_STEADY),
+        )
+
+    def _find(self, trace: Trace, cause: Cause) -> Finding | None:
+        return next((found for found in self._run(trace) if found.cause == cause), None)
+
+    def _run(self, trace: Trace) -> Sequence[Finding]:
+        return run_trace(trace, [self._target], self._judging).findings
+
+
+def reduce_bounded(
+    trace: Trace,
+    finding: Finding,
+    run: Callable[[Trace], Sequence[Finding]],
+    *,
+    hurry: Callable[[], bool],
+    alive: Callable[[], None],
+) -> tuple[Trace, Finding]:
+    """A short trace that shows the finding, and the finding there; the shortest one known when time was up.
+
+    ``run`` gives the findings of a candidate, ``hurry`` and ``alive`` are as in ``Shortener``.
+    """
+    shortest, shortest_finding = trace, finding
+
+    def run_and_remember(candidate: Trace) -> Sequence[Finding]:
+        nonlocal shortest, shortest_finding
+        alive()
+        if hurry():
+            raise _TimeIsUp
+        findings = run(candidate)
+        same = next((found for found in findings if found.cause == finding.cause), None)
+        if same is not None and len(candidate.operations) < len(shortest.operations):
+            shortest, shortest_finding = candidate, same
+        return findings
+
+    try:
+        reduction = reduce_trace(trace, run_and_remember, finding.cause)
+    except _TimeIsUp:
+        return trace_until(shortest, shortest_finding), shortest_finding
+    return reduction.trace, reduction.finding
+
+
+def calls_of(trace: Trace, session: Session) -> tuple[str, ...]:
+    """One line for each call of a session that ran ``trace`` and kept its records, and for each operation without one."""
+    lines: list[str] = []
+    records = session.records or []
+    for index, operation in enumerate(trace.operations[: session.index + 1]):
+        made = [record for record in records if record.index == index]
+        lines += [
+            f"{describe_call(record.call)} -> {describe_outcome(record.call, record.got)}"
+            for record in made
+        ]
+        if not made:
+            lines.append(f"({kind_of(operation)}: no call)")
+    return tuple(lines)
+
+
+def trace_until(trace: Trace, finding: Finding) -> Trace:
+    """The trace without what came after the finding."""
+    return msgspec.structs.replace(trace, operations=trace.operations[: finding.index + 1])

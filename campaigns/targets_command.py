@@ -1,0 +1,24 @@
+"""``kvoracle targets``: what can be put under test, and whether it can be had here."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+def targets() -> None:
+    """List what can be put under test.
+
+    A target that cannot be had here says why. Entry points in the group "kvoracle.targets" are listed too.
+
+    \b
+    Example:
+      kvoracle targets
+    """
+    from targets.registry import known_targets
+
+    known = known_targets()
+    width = max(len(target.specification) for target in known)
+    for target in known:
+        here = "" if target.available else f" (not here: {target.reason})"
+        click.echo(f"{target.specification:{width}}  {target.description}{here}")

@@ -1,0 +1,97 @@
+"""Calls and what came back, in the allocator's own terms, for people.
+
+Guarantees that a line says everything that the allocator was told, slots shortened to runs. It is no program: ``campaigns.export``
+writes those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oracle.call import Call
+from oracle.observation import Outcome
+
+MOST_RUNS = 6
+_ANSWERING = frozenset(
+    {
+        "alloc",
+        "alloc_extend",
+        "alloc_extend_swa_tail",
+        "alloc_decode",
+        "translate_loc_from_full_to_swa",
+    }
+)
+_LENGTHS = ("prefix_lens", "seq_lens", "last_loc")
+
+
+def shorten(slots: Sequence[int]) -> str:
+    """``[4..7, 12]``: consecutive slots as runs, at most six runs, and how many slots there are when some are left out."""
+    runs: list[list[int]] = []
+    for slot in slots:
+        if runs and slot == runs[-1][1] + 1:
+            runs[-1][1] = slot
+        else:
+            runs.append([slot, slot])
+    shown = [str(first) if first == last else f"{first}..{last}" for first, last in runs]
+    if len(shown) > MOST_RUNS:
+        return f"[{', '.join(shown[:MOST_RUNS])}, … {len(slots)} in all]"
+    return f"[{', '.join(shown)}]"
+
+
+def describe_call(call: Call) -> str:
+    """The call with its arguments: ``free_swa_segment([4..7], start_pos=0)``."""
+    arguments = _arguments(call)
+    where = "" if call.pool == "composite" else f"{call.pool} pool: "
+    after = ", then the caller overwrites what it passed" if call.overwrite else ""
+    return f"{where}{call.method}({', '.join(arguments)}){after}"
+
+
+def describe_outcome(call: Call, outcome: Outcome) -> str:
+    """What came back: the slots, a refusal, what was raised, and which invariants were hit."""
+    if outcome.error:
+        text = f"raised {outcome.error}"
+        if outcome.message:
+            text += f": {outcome.message.splitlines()[0]}"
+    elif outcome.value is not None:
+        text = shorten(outcome.value)
+    else:
+        text = "None (refused)" if call.method in _ANSWERING else "done"
+    hits = ", ".join(f"{hit.name} x{hit.count}" for hit in outcome.hits)
+    return f"{text}; hit {hits}" if hits else text
+
+
+def _arguments(call: Call) -> list[str]:
+    if call.method == "alloc":
+        return [str(call.need)]
+    if call.method.startswith(("alloc_extend", "alloc_decode")):
+        return _lengths(call)
+    if call.method == "resize":
+        sizes = [f"size={call.size}"]
+        return [*sizes, f"size_swa={call.size_swa}"] if call.size_swa else sizes
+    if call.method == "set_full_to_swa_mapping":
+        return [shorten(call.slots), shorten(call.peers)]
+    if call.method in ("free_segments", "free_full_segments"):
+        return [f"{shorten(part.slots)} at {part.start_pos}" for part in call.segments]
+    if call.method.endswith("_segment"):
+        return [_indices(call), f"start_pos={call.start_pos}"]
+    if call.method.startswith(("free", "clear_full", "translate")) and "group" not in call.method:
+        return [_indices(call)]
+    return []
+
+
+def _indices(call: Call) -> str:
+    name = "pages " if call.method == "free_page_ids" else ""
+    return f"{name}{shorten(call.slots)}{'' if call.wide else ' int32'}"
+
+
+def _lengths(call: Call) -> list[str]:
+    names = [name for name in _LENGTHS if name != "prefix_lens" or call.method != "alloc_decode"]
+    texts = [f"{name}={list(getattr(call, name))}" for name in names]
+    if call.method == "alloc_decode":
+        return texts
+    texts.append(f"extend_num_tokens={call.extend_num_tokens}")
+    if call.method == "alloc_extend_swa_tail":
+        texts.append(f"swa_tail_len={call.swa_tail_len}")
+    if call.num_new_pages is not None:
+        texts.append(f"num_new_pages={call.num_new_pages}")
+    return texts

@@ -1,0 +1,78 @@
+"""Fixtures of the campaign tests: the command line as a person runs it, and targets that misbehave."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+MISBEHAVING = """
+import os
+import signal
+import time
+
+from targets.eager.target import EagerTarget
+
+
+class Misbehaving(EagerTarget):
+    def __init__(self, argument, device):
+        super().__init__(device, name=f"misbehaving:{argument}")
+        self.argument = argument
+        print("a target may print what it likes")
+        if argument == "dies-at-once":
+            os._exit(9)
+
+    def apply(self, call):
+        if call.method == "alloc_decode":
+            if self.argument == "dies":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if self.argument == "leaves":
+                os._exit(7)
+            if self.argument == "raises":
+                raise LookupError("the adapter is broken")
+        return super().apply(call)
+"""
+
+RunCommand = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment in which ``misbehaving:HOW`` is a target, as another distribution would add it."""
+    folder = tmp_path_factory.mktemp("distribution")
+    (folder / "misbehaving.py").write_text(MISBEHAVING)
+    information = folder / "misbehaving-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: misbehaving\nVersion: 1.0\n"
+    )
+    (information / "entry_points.txt").write_text(
+        "[kvoracle.targets]\nmisbehaving = misbehaving:Misbehaving\n"
+    )
+    changed = dict(os.environ)
+    changed["PYTHONPATH"] = os.pathsep.join([str(folder), str(ROOT)])
+    return changed
+
+
+@pytest.fixture
+def command(environment: dict[str, str], tmp_path: Path) -> RunCommand:
+    """Run ``kvoracle`` with the given arguments in an empty folder, to the end."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "campaigns", *arguments],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=600,
+        )
+
+    return run

@@ -1,0 +1,99 @@
+"""What cannot be done is one sentence on standard error and exit code 2, never a traceback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from campaigns.command_line import main
+from oracle.geometry import Geometry
+from oracle.operations import Alloc
+from oracle.trace import Trace, encode_trace
+
+BAD = {
+    "no such command": (["fuz"], "fuz"),
+    "no target": (["fuzz"], "TARGET"),
+    "an unknown option": (["fuzz", "eager", "--second", "3"], "--second"),
+    "an unknown target": (["fuzz", "eagre", "--examples", "1"], "did you mean eager"),
+    "an unknown mutant": (["fuzz", "mutant:nothing", "--examples", "1"], "mutant:nothing"),
+    "an empty target": (["fuzz", "", "--examples", "1"], "no name"),
+    "a release that is not supported": (["fuzz", "sglang==9.9.9", "--examples", "1"], "9.9.9"),
+    "something that is no release": (["fuzz", "sglang==new", "--examples", "1"], "sglang==new"),
+    "a checkout that is not there": (["fuzz", "sglang@/nowhere", "--examples", "1"], "/nowhere"),
+    "an unknown family": (["fuzz", "eager", "--family", "mamba"], "mamba"),
+    "unknown callers": (["fuzz", "eager", "--callers", "kind"], "kind"),
+    "an unknown level": (["fuzz", "eager", "--level", "loud"], "loud"),
+    "an unknown format": (["fuzz", "eager", "--format", "xml"], "xml"),
+    "no seconds": (["fuzz", "eager", "--seconds", "0"], "--seconds must be more than 0"),
+    "negative seconds": (["fuzz", "eager", "--seconds", "-1"], "--seconds must be more than 0"),
+    "seconds that are no number": (["fuzz", "eager", "--seconds", "nan"], "--seconds"),
+    "endless seconds": (["fuzz", "eager", "--seconds", "inf"], "--seconds"),
+    "no examples": (["fuzz", "eager", "--examples", "0"], "--examples must be 1 or more"),
+    "both budgets": (["fuzz", "eager", "--examples", "1", "--seconds", "1"], "not both"),
+    "a negative seed": (["fuzz", "eager", "--seed", "-1"], "--seed"),
+    "an unknown thing to fail on": (["fuzz", "eager", "--fail-on", "rain"], "rain"),
+    "an output that is a file": (["fuzz", "eager", "--out", "file"], "file"),
+    "an output below a file": (["fuzz", "eager", "--out", "file/below"], "cannot be written"),
+    "a trace that is not there": (["replay", "nothing.json", "eager"], "nothing.json"),
+    "a trace that is a folder": (["replay", ".", "eager"], "cannot read the trace"),
+    "a trace that is none": (["replay", "file", "eager"], "is not a trace"),
+    "an impossible geometry": (["replay", "impossible.json", "eager"], "page size 0"),
+    "a replay without a target": (["replay", "trace.json"], "TARGET"),
+    "a replay on an unknown target": (["replay", "trace.json", "eagre"], "eagre"),
+    "an export of nothing": (["export", "nothing.json", "--target", "eager"], "nothing.json"),
+    "a fetch of no release": (["fetch", "eager", "--into", "folder"], "is not a release"),
+    "a fetch of the installed release": (["fetch", "sglang", "--into", "folder"], "not a release"),
+    "a fetch to nowhere": (["fetch", "sglang==0.5.23"], "--into"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_cannot_be_done_is_refused_in_one_sentence(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    Path("file").write_text("not a trace")
+    trace = Trace(geometry=Geometry(family="token", size=8), operations=(Alloc(),))
+    Path("trace.json").write_bytes(encode_trace(trace))
+    Path("impossible.json").write_text(
+        '{"geometry": {"family": "paged", "size": 8, "page_size": 0}}'
+    )
+    arguments, said = BAD[what]
+
+    result = CliRunner().invoke(main, arguments)
+
+    assert result.exit_code == 2, result.output
+    assert result.stdout == "", "a refusal says nothing on standard output"
+    assert result.stderr.startswith("kvoracle: ")
+    assert result.stderr.count("\n") == 1, "one line"
+    assert said in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_no_command_at_all_shows_the_help() -> None:
+    result = CliRunner().invoke(main, [])
+    assert result.exit_code == 2
+    assert "kvoracle fuzz sglang==" in result.output
+
+
+@pytest.mark.parametrize("command", ["fuzz", "replay", "export", "targets", "fetch"])
+def test_each_command_explains_itself_with_an_example(command: str) -> None:
+    result = CliRunner().invoke(main, [command, "--help"])
+    assert result.exit_code == 0
+    assert f"kvoracle {command}" in result.output.split("Example", 1)[1]
+
+
+def test_the_version_is_stated() -> None:
+    result = CliRunner().invoke(main, ["--version"])
+    assert result.exit_code == 0
+    assert result.output.startswith("kvoracle, version ")
+
+
+def test_the_targets_are_listed() -> None:
+    result = CliRunner().invoke(main, ["targets"])
+    assert result.exit_code == 0
+    assert "eager " in result.output
+    assert "mutant:capacity-off-by-one" in result.output

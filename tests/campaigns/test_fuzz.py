@@ -1,0 +1,138 @@
+"""A campaign from the command line: what it prints, what it saves, and that it can be repeated."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from oracle.trace import read_trace
+from tests.campaigns.conftest import RunCommand
+
+MUTANT = ("fuzz", "mutant:capacity-off-by-one", "--family", "paged", "--callers", "legal")
+REPEATABLE = ("--examples", "50", "--seed", "5", "--format", "json")
+
+
+def _document(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    document = json.loads(done.stdout)
+    assert isinstance(document, dict)
+    assert document["exit"] == done.returncode
+    return document
+
+
+def test_a_clean_target_is_clean_and_leaves_nothing_behind(
+    command: RunCommand, tmp_path: Path
+) -> None:
+    done = command("fuzz", "eager", "--callers", "legal", *REPEATABLE)
+    assert done.returncode == 0, done.stderr
+    (target,) = _document(done)["targets"]
+    assert target["target"] == "eager"
+    assert [family["family"] for family in target["families"]] == ["token", "paged", "hybrid-swa"]
+    assert sum(family["traces"] for family in target["families"]) == 50
+    assert all(family["steps"] > 0 for family in target["families"])
+    assert not any(family["findings"] for family in target["families"])
+    assert not (tmp_path / "kvoracle-findings").exists()
+
+
+def test_the_first_line_tells_how_to_run_it_again(command: RunCommand) -> None:
+    done = command("fuzz", "eager", "--family", "token", *REPEATABLE)
+    first = done.stderr.splitlines()[0]
+    for part in (
+        "kvoracle ",
+        "Python ",
+        "hypothesis ",
+        "torch ",
+        "device cpu",
+        "seed 5",
+        "level off",
+    ):
+        assert part in first
+
+
+def test_a_finding_is_reduced_saved_and_its_script_reproduces_it(
+    command: RunCommand, tmp_path: Path
+) -> None:
+    done = command(*MUTANT, *REPEATABLE)
+    assert done.returncode == 1, done.stderr
+    (family,) = _document(done)["targets"][0]["families"]
+    assert family["findings"], "the mutant refuses the last pages"
+    for finding in family["findings"]:
+        assert set(finding) == {
+            "kind", "signature", "operations", "trace", "script", "reproduced",
+        }  # fmt: skip
+        assert finding["kind"] == "divergence"
+        assert finding["operations"] <= 5
+        assert finding["reproduced"] is True
+        assert Path(finding["trace"]).name == finding["signature"] + ".json"
+        assert Path(finding["script"]).name == finding["signature"] + ".py"
+        trace = read_trace(tmp_path / finding["trace"])
+        assert len(trace.operations) == finding["operations"]
+        assert "kvoracle fuzz mutant:capacity-off-by-one" in trace.note
+        assert (tmp_path / finding["script"]).stat().st_size > 0
+    names = [finding["signature"] for finding in family["findings"]]
+    assert len(names) == len(set(names)), "a signature is reported once"
+
+
+def test_equal_runs_of_examples_tell_equal_things(command: RunCommand, tmp_path: Path) -> None:
+    hostile = ("fuzz", "eager", "--callers", "hostile", "--family", "paged", *REPEATABLE)
+    first = command(*hostile)
+    files = {path.name: path.read_bytes() for path in (tmp_path / "kvoracle-findings").iterdir()}
+    again = command(*hostile)
+    assert files, "a hostile caller does damage"
+    assert first.stdout == again.stdout
+    assert files == {
+        path.name: path.read_bytes() for path in (tmp_path / "kvoracle-findings").iterdir()
+    }
+
+
+def test_the_text_report_names_files_and_closes_with_a_verdict(command: RunCommand) -> None:
+    done = command(*MUTANT, "--examples", "40", "--seed", "5")
+    assert done.returncode == 1
+    assert "kvoracle-findings/paged.divergence." in done.stdout
+    assert "(reproduced)" in done.stdout
+    assert re.search(r"^\d+ findings? \(divergence \d+\) in 40 traces", done.stdout, re.MULTILINE)
+    assert "met on mutant:capacity-off-by-one, paged: divergence" in done.stderr
+
+
+def test_hazards_alone_fail_only_when_asked_to(command: RunCommand) -> None:
+    hostile = ("fuzz", "eager", "--callers", "hostile", "--family", "token", *REPEATABLE)
+    lenient = command(*hostile)
+    kinds = {
+        finding["kind"] for finding in _document(lenient)["targets"][0]["families"][0]["findings"]
+    }
+    assert kinds == {"hazard"}
+    assert lenient.returncode == 0
+    assert command(*hostile, "--fail-on", "hazard").returncode == 1
+
+
+def test_a_target_that_cannot_be_had_does_not_cost_the_others_their_report(
+    command: RunCommand, tmp_path: Path
+) -> None:
+    done = command("fuzz", "sglang@nowhere", *MUTANT[1:], *REPEATABLE)
+    assert done.returncode == 2
+    absent, present = _document(done)["targets"]
+    assert absent == {"target": "sglang@nowhere", "families": []}
+    (finding, *_) = present["families"][0]["findings"]
+    assert (tmp_path / finding["trace"]).exists()
+    refusals = [line for line in done.stderr.splitlines() if line.startswith("kvoracle: ")]
+    assert len(refusals) == 1, "one sentence"
+    assert "nowhere" in refusals[0]
+
+
+def test_a_family_that_a_target_lacks_is_refused(command: RunCommand) -> None:
+    done = command("fuzz", "oracle", "--family", "token", "--examples", "3", "--format", "json")
+    assert done.returncode == 0, "the prediction is a target too"
+
+
+def test_the_laws_alone_find_a_lost_page(command: RunCommand) -> None:
+    target = "mutant:last-partial-page-kept"
+    done = command(
+        "fuzz", target, "--family", "paged", "--callers", "legal", "--laws-only", *REPEATABLE
+    )
+    assert done.returncode == 1
+    kinds = {
+        finding["kind"] for finding in _document(done)["targets"][0]["families"][0]["findings"]
+    }
+    assert kinds == {"law"}
