@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from release_process import run_on_release
 
 from oracle.errors import UsageError
 from targets.sglang.kernel_choice import chosen_kernels
 from targets.sglang.kernel_stand_in import KernelStandIn, decode, extend
-from release_process import run_on_release
 
 # The first release with each text of the kernels, and the last that needs them.
 GENERATIONS = ("0.5.9", "0.5.12", "0.5.15", "0.5.19", "0.5.21")

@@ -1,0 +1,109 @@
+"""The coverage gate: no public method of an allocator class goes neither driven nor exempt with a reason.
+
+A method is driven when a call of an operation reaches it on that release (the contract says which calls it has) or a snapshot
+asks it. Exemptions are data (``exemptions.toml``). Guarantees that an exemption of what is driven, or of nothing, is told.
+Does not say how well a method is tested: that is what mutants are for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from oracle.errors import UsageError
+from targets.sglang.contracts import contract_for_version
+from targets.sglang.inventory import AllocatorClass
+from targets.sglang.state import POOL_QUERIES, QUERIES
+
+EXEMPTIONS = Path(__file__).parent / "exemptions.toml"
+FAMILIES_OF_CLASS: dict[str, tuple[str, ...]] = {
+    "BaseTokenToKVPoolAllocator": ("token", "paged", "hybrid-swa"),
+    "TokenToKVPoolAllocator": ("token",),
+    "PagedTokenToKVPoolAllocator": ("paged",),
+    "SWATokenToKVPoolAllocator": ("hybrid-swa",),
+}
+"""The classes that are driven, each with the families whose operations reach its methods."""
+
+_POOL_ANSWERS = frozenset({*POOL_QUERIES, "get_all_free_pages"})
+_HYBRID_ANSWERS = frozenset({*QUERIES, "new_pages_available"})
+
+
+class Exemption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why nothing drives some ``methods`` of some ``classes``; no methods named means all of them."""
+
+    classes: tuple[str, ...]
+    reason: str
+    methods: tuple[str, ...] = ()
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    exempt: tuple[Exemption, ...] = ()
+
+
+def read_exemptions(file: Path = EXEMPTIONS) -> tuple[Exemption, ...]:
+    """The exemptions of a TOML file with tables ``[[exempt]]``.
+
+    Raises:
+        UsageError: it cannot be read, or a reason or a class is missing.
+    """
+    try:
+        exemptions = msgspec.toml.decode(file.read_bytes(), type=_File).exempt
+    except (OSError, msgspec.MsgspecError, ValueError) as error:
+        raise UsageError(f"{file} does not hold exemptions: {error}") from error
+    for exemption in exemptions:
+        if not exemption.reason.strip() or not exemption.classes:
+            raise UsageError(f"{file}: an exemption needs classes and a reason: {exemption}")
+    return exemptions
+
+
+def undriven(
+    version: str, classes: Iterable[AllocatorClass], exemptions: Iterable[Exemption]
+) -> list[str]:
+    """``Class.method`` of everything in that release that is neither driven nor exempt."""
+    exempt = {name for exemption in exemptions for name in _names(exemption)}
+    return [
+        f"{owner.name}.{method}"
+        for owner, method in _missing(version, classes)
+        if f"{owner.name}." not in exempt and f"{owner.name}.{method}" not in exempt
+    ]
+
+
+def stale(
+    releases: Iterable[tuple[str, Iterable[AllocatorClass]]], exemptions: Iterable[Exemption]
+) -> list[str]:
+    """The exempt ``Class.method`` (``Class.`` for all of a class) that no release has undriven any more."""
+    needed: set[str] = set()
+    for version, classes in releases:
+        for owner, method in _missing(version, classes):
+            needed |= {f"{owner.name}.", f"{owner.name}.{method}"}
+    return [name for exemption in exemptions for name in _names(exemption) if name not in needed]
+
+
+def driven_names(version: str, class_name: str) -> frozenset[str]:
+    """The names that operations and snapshots reach on a class of the release with that version."""
+    names: set[str] = set()
+    for family in FAMILIES_OF_CLASS.get(class_name, ()):
+        contract = contract_for_version(version, family, power_of_two_pages=False)
+        if contract is not None:
+            answers = _HYBRID_ANSWERS if family == "hybrid-swa" else _POOL_ANSWERS
+            names |= contract.methods | answers
+    return frozenset(names)
+
+
+def _missing(
+    version: str, classes: Iterable[AllocatorClass]
+) -> Iterator[tuple[AllocatorClass, str]]:
+    for owner in classes:
+        driven = driven_names(version, owner.name)
+        # A class without public methods is still one that nothing drives.
+        for method in owner.methods or ("__init__",):
+            if method not in driven:
+                yield owner, method
+
+
+def _names(exemption: Exemption) -> Iterator[str]:
+    for name in exemption.classes:
+        for method in exemption.methods or ("",):
+            yield f"{name}.{method}"
