@@ -209,7 +209,7 @@ class Session:
             return
         if planned.breaches and not (got.error and before == after):
             self._breach = planned.breaches[0]
-        if self._breach and (got.error or got.counted):
+        if (self._breach or self.undefined) and (got.error or got.counted):
             self._trusted = before == after
             return
         start = perf_counter()
