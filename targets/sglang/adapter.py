@@ -23,6 +23,8 @@ from targets.mode import switched
 from targets.sglang.contracts import contract_of
 from targets.sglang.hermetic import import_release
 from targets.sglang.locate import locate
+from targets.sglang.override import find_override, overridden, read_override
+from targets.sglang.recognise import Recognition, recognise
 from targets.sglang.release import Release
 from targets.sglang.releases import parse
 from targets.sglang.signal_probe import watch
@@ -30,29 +32,53 @@ from targets.sglang.state import release_snapshot
 
 
 def make_sglang_target(
-    specification: str, *, device: str = "cpu", cache: Path | None = None
+    specification: str,
+    *,
+    device: str = "cpu",
+    cache: Path | None = None,
+    contract_file: Path | None = None,
 ) -> SglangTarget:
     """Import what ``specification`` names (``sglang``, ``sglang==X``, ``sglang@PATH``) and put it behind the protocol.
 
-    Raises ``TargetUnavailable`` when it cannot be had or imported, ``KvoracleError`` when this process holds another.
+    ``contract_file`` outranks what is recognised of a checkout or an installation (``override``); None looks for
+    ``kvoracle.toml`` in the checkout or beside it. Raises ``TargetUnavailable`` when it cannot be had or imported,
+    ``UsageError`` on a bad file, ``KvoracleError`` when this process holds another.
     """
     parsed = parse(specification)
+    if contract_file is not None and parsed.release is not None:
+        raise UsageError(
+            f"{specification} has its contract in a table: {contract_file} is not read"
+        )
+    file = contract_file or (find_override(parsed.path) if parsed.path is not None else None)
+    override = read_override(file) if file is not None else None
     package = locate(parsed, cache)
     release = import_release(package, device=device, keep_bytecode=parsed.release is not None)
-    return SglangTarget(specification, release)
+    if parsed.release is not None:
+        return SglangTarget(specification, release)
+    recognition = recognise(release)
+    if override is not None:
+        recognition = overridden(recognition, override)
+    return SglangTarget(specification, release, recognition)
 
 
 class SglangTarget:
-    """One release behind the ``Target`` protocol; ``allocator`` is the release's own object under test."""
+    """One release behind the ``Target`` protocol; ``allocator`` is the release's own object under test.
 
-    def __init__(self, name: str, release: Release) -> None:
+    ``notes`` are sentences on what was assumed of a checkout, for a person to read; a release has none.
+    """
+
+    def __init__(self, name: str, release: Release, recognition: Recognition | None = None) -> None:
         self.name = name
+        self.notes: tuple[str, ...] = recognition.notes if recognition is not None else ()
         self.versions = {
             "sglang": release.version or "unknown",
             "torch": torch.__version__,
             "kernels": release.kernels,
         }
+        if recognition is not None:
+            self.versions["assumed"] = f"contract of {recognition.version}"
         self.allocator: Any = None
+        self._recognition = recognition
         self._release = release
         self._recorder = HitRecorder(has_counter=release.invariants_module is not None)
         self._without_counter = HitRecorder(has_counter=False)
@@ -63,6 +89,8 @@ class SglangTarget:
 
     def contract(self, family: str) -> Contract | None:
         """The contract of this release for ``family``; None where it has no such allocator."""
+        if self._recognition is not None:
+            return self._recognition.contracts.get(family)
         return contract_of(self._release, family) if family in FAMILIES else None
 
     def reset(self, geometry: Geometry, mode: Mode) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -31,3 +32,34 @@ def run_on_release(script: str, *arguments: str, **environment: str) -> tuple[st
     )
     assert done.returncode == 0, f"{arguments}: {done.stderr[-3000:]}"
     return done.stdout, done.stderr
+
+
+FORKING = """
+import os
+import torch
+import traceback
+
+def each(label, body):
+    # A process holds one release; a fork of one that has imported torch saves importing it again.
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        try:
+            body(label)
+            sys.stdout.flush()
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert status == 0, f"{label}: status {status}"
+"""
+
+
+def run_on_releases(
+    script: str, labels: Sequence[str], *arguments: str, **environment: str
+) -> tuple[str, str]:
+    """``run_on_release`` with a script that defines ``body(label)``, called for each label in a process of its own."""
+    calls = "\nfor label in sys.argv[1].split(): each(label, body)\n"
+    return run_on_release(FORKING + script + calls, " ".join(labels), *arguments, **environment)

@@ -1,0 +1,89 @@
+"""By what the allocators of a tree show which release they are like: one row a mark, with the releases that have it.
+
+Data and the looking; what follows from it is worked out by ``recognise``. A mark is a name, an argument or an attribute that
+came or went with a release; behaviour that shows in none of these cannot be told from outside.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from targets.sglang.contracts import NEWEST, OLDEST
+from targets.sglang.release import Release
+
+
+class Seen:
+    """What is looked at of one imported tree: its classes, and one small object of each."""
+
+    def __init__(self, release: Release) -> None:
+        self.token = release.make_token(8)
+        self.paged = release.make_paged(16, 4)
+        self.hybrid = release.make_swa(16, 16, 4)
+        self.pure_swa = release.pure_swa_allocator_class
+        self.invariants = release.invariants_module
+
+    def takes(self, method: str, argument: str) -> bool:
+        """Whether the paged allocator's method has an argument of that name."""
+        return argument in inspect.signature(getattr(self.paged, method)).parameters
+
+    def own(self, method: str) -> bool:
+        """Whether the hybrid allocator's class defines the method itself."""
+        return method in vars(type(self.hybrid))
+
+    def imports(self, name: str) -> bool:
+        """Whether the module of the hybrid allocator has that name in its namespace."""
+        return hasattr(sys.modules[type(self.hybrid).__module__], name)
+
+
+class Mark(Struct, frozen=True):
+    """Something to see, and the releases 0.5.``first`` to 0.5.``last`` in which it is seen."""
+
+    what: str
+    see: Callable[[Seen], Any]
+    first: int = OLDEST
+    last: int = NEWEST
+
+
+MARKS: tuple[Mark, ...] = (
+    Mark("backup_state", lambda seen: hasattr(seen.hybrid, "backup_state"), last=16),
+    Mark(
+        "a group flag is_not_in_free_group",
+        lambda seen: hasattr(seen.paged, "is_not_in_free_group"),
+        last=18,
+    ),
+    Mark(
+        "num_new_pages of alloc_extend",
+        lambda seen: seen.takes("alloc_extend", "num_new_pages"),
+        12,
+    ),
+    Mark("alloc_extend_swa_tail", lambda seen: seen.own("alloc_extend_swa_tail"), 12),
+    Mark("set_full_to_swa_mapping", lambda seen: seen.own("set_full_to_swa_mapping"), 12),
+    Mark("new_pages_available", lambda seen: seen.own("new_pages_available"), 14),
+    Mark("a pure-swa allocator", lambda seen: seen.pure_swa is not None, 15),
+    Mark("resize", lambda seen: seen.own("resize"), 16),
+    Mark("free_segment", lambda seen: hasattr(seen.paged, "free_segment"), 17),
+    Mark(
+        "a pile free_page_reps_group",
+        lambda seen: hasattr(seen.paged, "free_page_reps_group"),
+        17,
+        19,
+    ),
+    Mark("a pile swa_free_group", lambda seen: hasattr(seen.hybrid, "swa_free_group"), 18),
+    Mark("free_full", lambda seen: seen.own("free_full"), 19),
+    Mark("clear_full_to_swa_mapping", lambda seen: seen.own("clear_full_to_swa_mapping"), 19),
+    Mark("a pile full_free_group", lambda seen: hasattr(seen.hybrid, "full_free_group"), 19, 19),
+    Mark("a list staged_pages", lambda seen: hasattr(seen.paged, "staged_pages"), 20),
+    Mark("a pile free_page_ids_group", lambda seen: hasattr(seen.paged, "free_page_ids_group"), 20),
+    Mark("a pile swa_page_ids_group", lambda seen: hasattr(seen.hybrid, "swa_page_ids_group"), 20),
+    Mark("free_page_ids", lambda seen: hasattr(seen.token, "free_page_ids"), 20),
+    Mark("free_swa_segment", lambda seen: seen.own("free_swa_segment"), 20),
+    Mark("free_full_segments", lambda seen: hasattr(seen.paged, "free_full_segments"), 20),
+    Mark("checked invariants", lambda seen: seen.invariants is not None, 20),
+    Mark("get_and_clear_swa_pages", lambda seen: seen.imports("get_and_clear_swa_pages"), 21),
+    Mark("a choice use_triton_kernels", lambda seen: hasattr(seen.paged, "use_triton_kernels"), 22),
+)
