@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from campaigns.export_build import Build, make_build
 from campaigns.export_layout import comment, inline, literal
 from campaigns.export_program import Program, write_program
-from campaigns.export_replay import RecordsDiffer, recorded_target
+from campaigns.export_replay import RecordsDifferError, recorded_target
 from campaigns.export_run import run_script
 from campaigns.export_story import Story, tell
 from campaigns.export_templates import IMPORTS_HERE, helpers_for, imports_for, render_template
@@ -63,8 +63,9 @@ def render(
     build = make_build(target, trace.geometry, trace.mode)
     name = signature(story.finding, trace.operations) if story.finding else "agreement"
     if format == "markdown":
-        script = _render("script", story, program, build, f"{name}.py")
-        return _report(story, target, build, script, file_name or f"{name}.py")
+        file_name = file_name or f"{name}.py"
+        script = _render("script", story, program, build, file_name)
+        return _report(story, target, build, script, file_name)
     prefix = "" if format == "script" else "test_"
     return _render(format, story, program, build, file_name or f"{prefix}{name}.py")
 
@@ -90,12 +91,10 @@ def write_script(
         raise UsageError(f"cannot write the script {path}: {error.strerror}") from error
 
 
-def _story(
-    trace: Trace, target: str, finding: Finding | None, session: Session | None
-) -> Story:
+def _story(trace: Trace, target: str, finding: Finding | None, session: Session | None) -> Story:
     if session is not None:
         # A target that differs from its prediction before the finding can lead the records astray.
-        with suppress(RecordsDiffer):
+        with suppress(RecordsDifferError):
             return tell(trace, recorded_target(session, target), finding)
     return tell(trace, make_target(target), finding)
 

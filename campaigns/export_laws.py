@@ -171,7 +171,8 @@ class _Facts:
             ("read", self._read(), "(slots, request, first position) of what rows may still read."),
         ]
         if self.returned is not None:
-            code = f"{self.returned.name}.tolist()"
+            name = self.returned.name
+            code = f"[] if {name} is None else {name}.tolist()"
             facts.append(("returned", code, "What the last call handed out."))
         return facts
 

@@ -15,12 +15,12 @@ from oracle.observation import Outcome, Snapshot
 from oracle.reference import make_reference
 
 
-class RecordsDiffer(UsageError):
+class RecordsDifferError(UsageError):
     """The run that is told makes a call that the session did not record."""
 
 
 class RecordedTarget:
-    """The target ``name`` as ``session`` saw it. Raises ``RecordsDiffer`` when it is asked for a call that was not recorded."""
+    """The target ``name`` as ``session`` saw it. Raises ``RecordsDifferError`` when it is asked for a call that was not recorded."""
 
     def __init__(self, session: Session, name: str) -> None:
         self.name = name
@@ -29,20 +29,27 @@ class RecordedTarget:
         self._session = session
         self.reset(session.geometry, session.mode)
 
+    @property
+    def spent(self) -> bool:
+        """Whether every record was played."""
+        return not self._records
+
     def contract(self, family: str) -> Contract | None:  # noqa: ARG002 (the protocol's argument)
         """The contract of the session."""
         return self._contract
 
     def reset(self, geometry: Geometry, mode: Mode) -> None:
         """Back to the first record, with a new prediction."""
-        self._records = iter(self._session.records or [])
+        self._records = list(reversed(self._session.records or []))
         self._reference = make_reference(geometry, mode, self._contract)
 
     def apply(self, call: Call) -> Outcome:
         """The recorded outcome of the next call, which must be this one."""
-        record = next(self._records, None)
+        record = self._records.pop() if self._records else None
         if record is None or record.call != call:
-            raise RecordsDiffer(f"the session recorded no {call.method} call here: export without it")
+            raise RecordsDifferError(
+                f"the session recorded no {call.method} call here: export without it"
+            )
         self._reference.apply(call)
         return record.got
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, field
 
+from campaigns.export_replay import RecordedTarget
 from campaigns.export_words import Teller
 from oracle.call import Call
 from oracle.caller import Planned
@@ -71,11 +72,13 @@ class _Narrated(Session):
     ) -> None:
         self.told: list[Step] = []
         self.story: Story | None = None
+        self.placed: Story | None = None
         self._trace, self._wanted = trace, wanted
         self._teller = Teller()
         self._ledger = Ledger(trace.geometry)
         super().__init__([target], trace.geometry, trace.mode, trace.callers, judging)
         self._look(0)
+        self._place("state")
 
     def run(self) -> Story:
         """Step until the finding has its place; without one, to the end."""
@@ -83,16 +86,16 @@ class _Narrated(Session):
             if self.story is not None or self.finished:
                 break
             found = len(self.findings)
-            self.step(operation)
+            status = self.step(operation)
             if isinstance(operation, Fork):
                 self.told.append(Step(self.index, kind_of(operation), None))
             self._finish_last()
             self._ledger.follow(self._lanes[0].last.mapping, self.caller.books)
             self._look(found)
-            wanted = self._wanted
-            if wanted is not None and (wanted.index, wanted.method) == (self.index, "state"):
-                self._place(wanted)
-        return self.story or self._tell(self._wanted)
+            # Where another difference stopped the operation, the caller's books stopped in the middle of it.
+            if status != "stopped":
+                self._place("state")
+        return self.story or self.placed or self._tell(self._wanted)
 
     def _judge_call(self, planned: Planned, operation: Base) -> Outcome | None:
         self._finish_last()
@@ -108,9 +111,7 @@ class _Narrated(Session):
         step.got = record.got
         self._ledger.note_call(call, record.got)
         self._look(found)
-        wanted = self._wanted
-        if wanted is not None and (wanted.index, wanted.method) == (self.index, call.method):
-            self._place(wanted)
+        self._place(call.method)
         assert len(self.told) == length + 1
         return outcome
 
@@ -131,9 +132,14 @@ class _Narrated(Session):
             if self._wanted is None or finding.cause == self._wanted.cause:
                 self.story = self.story or self._tell(finding)
 
-    def _place(self, finding: Finding) -> None:
-        """The target does not show the wanted finding here; what would show it stands here all the same."""
-        self.story = self.story or self._tell(finding)
+    def _place(self, method: str) -> None:
+        """Where the wanted finding stood its check can stand, should the target not show it anywhere."""
+        wanted, target = self._wanted, self._lanes[0].target
+        if wanted is None or (wanted.index, wanted.method) != (self.index, method):
+            return
+        # A recorded run ended at its finding, and a call of the same method may have come before.
+        if not isinstance(target, RecordedTarget) or wanted.kind == "hazard" or target.spent:
+            self.placed = self.placed or self._tell(wanted)
 
     def _tell(self, finding: Finding | None) -> Story:
         ledger = self._ledger
@@ -162,11 +168,15 @@ def tell(trace: Trace, target: Target, finding: Finding | None = None) -> Story:
     if finding is not None and finding.kind in ("law", "hazard"):
         # Where the prediction was switched off, a divergence before the finding must not end the run.
         judgings.append(Judging(prediction=False))
+    placed: Story | None = None
     for judging in judgings:
         narrated = _Narrated(target, trace, finding, judging)
         story = narrated.run()
         if narrated.story is not None or finding is None:
             return story
+        placed = placed or narrated.placed
+    if placed is not None:
+        return placed
     assert finding is not None
     raise UsageError(
         f"the trace makes no {finding.method} call in its operation {finding.index}, "

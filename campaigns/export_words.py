@@ -52,9 +52,12 @@ class Teller:
         )
 
     def after(self, call: Call | None, outcome: Outcome, books: Ownership) -> str:
-        """To whom an allocation went; "" where the call allocated nothing."""
-        if call is None or call.method not in ALLOCATING or not outcome.value:
+        """To whom an allocation went; "" where the call is no allocation."""
+        if call is None or call.method not in ALLOCATING:
             return ""
+        if not outcome.value:
+            few = "hands out no slots" if outcome.value is not None else "there are too few slots"
+            return "asks for slots" if outcome.error else few
         self._had_peer.difference_update(outcome.value)
         self._had_peer |= books.peered
         if call.pool == "swa":
@@ -85,7 +88,7 @@ def describe(slots: Iterable[int], books: Ownership) -> str:
     """``positions 0..7 of request 1 (pages 1..2)``; slots that no row got are named themselves."""
     slots = list(slots)
     if not slots:
-        return "nothing"
+        return "no slots"
     told: list[str] = []
     for request, positions, run in _by_request(slots, books):
         if request is None:
