@@ -37,9 +37,11 @@ OFTEN = {
     legality.UNMAPPED_REPRESENTATIVE: 4,
     legality.UNALIGNED_TAIL: 4,
     legality.UNMAPPED_SLOT: 9,
+    legality.STALE: 2,
+    legality.RAW_SLOTS: 3,
 }
-"""Errors that real callers made and that need several operations to show: chosen so many times as often as the rest. The
-last one has pools of page size 1 only."""
+"""Errors that real callers made, and how many times as often as the rest they are chosen: the first three need several
+operations to show, and the third of them a pool of page size 1."""
 
 MOST_DRAWN = 95
 """The first choice is drawn below this: small enough for Hypothesis to draw evenly."""
@@ -70,10 +72,11 @@ def possible_breaches(geometry: Geometry, contract: Contract) -> tuple[str, ...]
 def chosen_breaches(
     possible: tuple[str, ...], first: int, second: int | None
 ) -> tuple[str, ...] | None:
-    """The breaches of one example from two drawn numbers: None (all of them) for one in five, else one or two."""
+    """The breaches of one example from two drawn numbers: None (all of them) for one in five, else one or two, and misuse."""
     if first % EVERYTHING == 0:
         return None
     chosen = possible[(first // EVERYTHING) % len(possible)]
-    if second is None:
-        return (chosen,)
-    return tuple(dict.fromkeys((chosen, possible[second % len(possible)])))
+    # Misuse is refused and changes nothing, so it hides nothing: it always may happen.
+    extra = () if second is None else (possible[second % len(possible)],)
+    misuse = (legality.MISUSE,) if legality.MISUSE in possible else ()
+    return tuple(dict.fromkeys((chosen, *extra, *misuse)))

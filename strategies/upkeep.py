@@ -31,22 +31,13 @@ class Upkeep:
     """Counts the operations since a row was allocated, something was given back, and a group was opened.
 
     A hybrid allocator gets rows of each make in turn: with peers, with none, with peers for their tail only, which starts
-    off a page boundary when the caller is ``hostile``.
+    off a page boundary when the caller is ``hostile``. Rows with none get some a few operations later.
     """
 
     def __init__(self, geometry: Geometry, *, hostile: bool) -> None:
-        self._rows: tuple[op.Base, ...] = (op.Alloc(unit="pages"),)
-        if geometry.family == "hybrid-swa":
-            size = geometry.page_size
-            tail = op.ExtendTail(
-                amount=1,
-                unit="pages",
-                tail=2 * size - 1 if hostile else size,
-                aligned=not hostile,
-            )
-            row = op.Alloc(unit="pages")
-            self._rows = (row, op.Load(), row, tail if size > 1 else row)
-        self._put_in = 0
+        self._turns = _rows_in_turn(geometry, hostile=hostile)
+        self._turn = 0
+        self._waiting: list[op.Base] = []
         self._since_allocating = 0
         self._since_giving_back = 0
         self._in_group: int | None = None
@@ -68,11 +59,26 @@ class Upkeep:
 
     def due(self) -> op.Base | None:
         """The operation to put in before the next drawn one, None when nothing is missing."""
-        if self._since_allocating >= WITHOUT_ALLOCATING:
-            self._put_in += 1
-            return self._rows[self._put_in % len(self._rows)]
+        if not self._waiting and self._since_allocating >= WITHOUT_ALLOCATING:
+            self._waiting = list(self._turns[self._turn % len(self._turns)])
+            self._turn += 1
+        if self._waiting:
+            return self._waiting.pop(0)
         if self._since_giving_back >= WITHOUT_GIVING_BACK:
             return op.Release()
         if self._in_group is not None and self._in_group >= IN_A_GROUP:
             return op.GroupEnd()
         return None
+
+
+def _rows_in_turn(geometry: Geometry, *, hostile: bool) -> tuple[tuple[op.Base, ...], ...]:
+    row = op.Alloc(unit="pages")
+    if geometry.family != "hybrid-swa":
+        return ((row,),)
+    size = geometry.page_size
+    tail = op.ExtendTail(
+        amount=1, unit="pages", tail=2 * size - 1 if hostile else size, aligned=not hostile
+    )
+    transferred = (row, op.Load(), op.TransferPeers())
+    recovered = (row, op.Load(), op.Recover())
+    return (transferred, (row if size == 1 else tail,), recovered)
