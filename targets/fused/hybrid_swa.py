@@ -1,0 +1,71 @@
+"""The fused hybrid allocator: a FULL pool, an SWA pool, and the mapping from FULL slot to SWA slot (contract_paged_swa §6).
+
+Guarantees what the torch allocator guarantees, with one launch for each call. Has no ring mode.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from targets.eager.hybrid_swa import HybridSWAAllocator, KVPool
+from targets.eager.signals import Signals
+from targets.fused.buffers import Pile
+from targets.fused.hybrid_allocation import FusedHybridAllocation
+from targets.fused.hybrid_frees import FusedHybridFrees
+from targets.fused.listed_pool import FIRST_PILE
+from targets.fused.paged import FusedPagedAllocator
+from targets.fused.token import FusedTokenAllocator
+from targets.fused.workspace import Workspace
+
+
+class FusedHybridSWAAllocator(FusedHybridAllocation, FusedHybridFrees, HybridSWAAllocator):
+    """As the torch allocator: ``size`` FULL slots and ``size_swa`` SWA slots in pages of ``page_size``.
+
+    On a GPU checks are exact only if ``signals`` speak on the host (``Signals.on_host``); otherwise no call but a
+    set-shaped free waits for the device at level off.
+    """
+
+    token_class = FusedTokenAllocator
+    paged_class = FusedPagedAllocator
+
+    def __init__(
+        self,
+        size: int,
+        size_swa: int,
+        page_size: int,
+        device: str,
+        *,
+        need_sort: bool = False,
+        kvcache: KVPool | None = None,
+        signals: Signals | None = None,
+    ) -> None:
+        on = torch.empty(0, device=device).device
+        self.workspace = Workspace(0, on)
+        self.swa_set_pile = Pile(FIRST_PILE, on)
+        self.swa_page_pile = Pile(FIRST_PILE, on)
+        super().__init__(
+            size, size_swa, page_size, device, need_sort=need_sort, kvcache=kvcache, signals=signals
+        )
+        self.exact = on.type == "cpu" or self.signals.on_host
+        full = self.full_attn_allocator
+        self.debug_mode = isinstance(full, FusedPagedAllocator) and full.debug_mode
+
+    @property
+    def swa_free_group(self) -> list[torch.Tensor]:
+        """The set pile, an entry for each call: gathered SWA slots, zeros included."""
+        return self.swa_set_pile.entries()
+
+    @swa_free_group.setter
+    def swa_free_group(self, pile: list[torch.Tensor]) -> None:
+        assert not pile, "a pile is filled by frees"
+        self.swa_set_pile.empty()
+
+    @property
+    def swa_page_ids_group(self) -> list[torch.Tensor]:
+        """The page-id pile of the SWA side (slots at page size 1), an entry for each call."""
+        return self.swa_page_pile.entries()
+
+    @swa_page_ids_group.setter
+    def swa_page_ids_group(self, pile: list[torch.Tensor]) -> None:
+        assert not pile, "a pile is filled by frees"
+        self.swa_page_pile.empty()

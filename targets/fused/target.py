@@ -1,0 +1,67 @@
+"""Our Triton allocators as a target.
+
+Guarantees that a reset gives the state after construction, whether it built anew or reused the pools, and that the versions say how
+the kernels run. Judges nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+from typing import TYPE_CHECKING, Any
+
+from targets.eager.target import EagerAllocator, EagerTarget
+from targets.fused.launcher import prepare
+
+if TYPE_CHECKING:
+    from oracle.geometry import Geometry
+    from oracle.observation import Snapshot
+
+
+class FusedTarget(EagerTarget):
+    """The target ``fused`` on ``device``: compiled on a GPU, interpreted on a CPU.
+
+    ``reference`` runs the torch allocators instead, as a CPU on which triton was imported without its interpreter does; the version
+    ``kernels`` says ``torch`` then. ``exact`` off lets a GPU run ahead of its checks, as in serving: hits are not recorded then.
+    Raises TargetUnavailable when triton is missing and no reference was asked for.
+    """
+
+    def __init__(self, device: str = "cpu", *, reference: bool = False, exact: bool = True) -> None:
+        super().__init__(device, name="fused")
+        way = "torch" if reference else prepare(device)
+        self._exact = exact
+        self._fused: Any = None
+        if way != "torch":
+            self._fused = importlib.import_module("targets.fused.hybrid_swa")
+            self._snapshots = importlib.import_module("targets.fused.snapshots")
+            self.versions["triton"] = importlib.metadata.version("triton")
+        self.versions["kernels"] = way
+
+    def snapshot(self) -> Snapshot:
+        """The whole state, read without changing it."""
+        if self._fused is None:
+            return super().snapshot()
+        state: Snapshot = self._snapshots.snapshot_of(self.allocator)
+        return state
+
+    def _build(self, geometry: Geometry) -> EagerAllocator:
+        if self._fused is None:
+            return super()._build(geometry)
+        size, need_sort = geometry.size, geometry.need_sort
+        allocator: EagerAllocator
+        if geometry.family == "token":
+            allocator = self._fused.FusedTokenAllocator(size, self._device, need_sort=need_sort)
+        elif geometry.family == "paged":
+            allocator = self._fused.FusedPagedAllocator(
+                size, geometry.page_size, self._device, need_sort=need_sort
+            )
+        else:
+            signals = importlib.import_module("targets.eager.signals")
+            allocator = self._fused.FusedHybridSWAAllocator(
+                *(size, geometry.size_swa, geometry.page_size, self._device),
+                need_sort=need_sort,
+                signals=signals.Signals(
+                    self._recorder if self._exact else None, on_host=self._exact
+                ),
+            )
+        return allocator
