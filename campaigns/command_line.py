@@ -12,9 +12,11 @@ from typing import Any, NoReturn
 
 import click
 
+from campaigns.bisect_command import bisect
 from campaigns.export_command import export
 from campaigns.fetch_command import fetch
 from campaigns.fuzz_command import fuzz
+from campaigns.rediscover_command import rediscover
 from campaigns.replay_command import replay
 from campaigns.run_identity import own_version
 from campaigns.targets_command import targets
@@ -82,5 +84,5 @@ def main() -> None:
     """
 
 
-for command in (targets, fuzz, replay, export, fetch):
+for command in (targets, fuzz, replay, export, fetch, bisect, rediscover):
     main.add_command(command)

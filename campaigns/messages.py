@@ -61,7 +61,23 @@ class DeathJob(Struct, frozen=True, kw_only=True, tag="death"):
     laws_only: bool
 
 
-Job = FuzzJob | ReplayJob | DeathJob
+class SearchJob(Struct, frozen=True, kw_only=True, tag="search"):
+    """Look for known ``bugs`` (their names) of one family among up to ``examples`` random traces of each of the ``seeds``.
+
+    At least ``least`` traces of each seed are looked at, also when every bug was met before.
+    """
+
+    where: Where
+    family: Family
+    callers: Callers
+    level: Level
+    bugs: tuple[str, ...]
+    seeds: tuple[int, ...]
+    examples: int
+    least: int
+
+
+Job = FuzzJob | ReplayJob | DeathJob | SearchJob
 
 
 class Tally(Struct, kw_only=True):
@@ -129,6 +145,33 @@ class Replayed(Struct, frozen=True, tag="replayed"):
     lines: tuple[str, ...] = ()
 
 
+class Met(Struct, frozen=True, kw_only=True):
+    """A finding of a search: the reduced one of a known ``bug``, or ("") any, as it was met, after the caller broke ``broken``.
+
+    ``example``: the number of the trace in which it was met, ``seconds`` how long that took, reductions left out, and
+    ``reducing_seconds`` what its own reduction took.
+    """
+
+    bug: str
+    finding: Finding
+    trace: Trace
+    broken: tuple[str, ...] = ()
+    example: int = 0
+    seconds: float = 0.0
+    reducing_seconds: float = 0.0
+
+
+class Searched(Struct, kw_only=True, tag="searched"):
+    """One seed of a search is done: how many traces it took, in how many processor seconds, and what they showed."""
+
+    family: Family
+    callers: Callers
+    seed: int
+    examples: int = 0
+    seconds: float = 0.0
+    findings: list[Met] = msgspec.field(default_factory=list)
+
+
 class Refused(Struct, frozen=True, tag="refused"):
     """What was asked for cannot be had: one sentence."""
 
@@ -147,7 +190,16 @@ class Ended(Struct, frozen=True, tag="ended"):
 
 
 Event = (
-    Started | Progressed | Discovered | Reduced | FamilyEnded | Replayed | Refused | Broken | Ended
+    Started
+    | Progressed
+    | Discovered
+    | Reduced
+    | FamilyEnded
+    | Replayed
+    | Searched
+    | Refused
+    | Broken
+    | Ended
 )
 
 # Versions come as subclasses of str, which only this hook encodes.

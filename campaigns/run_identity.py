@@ -21,13 +21,19 @@ def own_version() -> str:
     return _version_of("kvoracle") or UNINSTALLED
 
 
-def first_line(options: FuzzOptions) -> str:
-    """Everything that a fuzzing run depends on but its targets' own versions, which are known once they are made."""
+def identity_of_code() -> str:
+    """The versions of kvoracle and Python, with the commit where this is a checkout."""
     parts = [f"kvoracle {own_version()}"]
     commit = _commit()
     if commit:
         parts.append(f"commit {commit}")
     parts.append(f"Python {platform.python_version()}")
+    return ", ".join(parts)
+
+
+def first_line(options: FuzzOptions) -> str:
+    """Everything that a fuzzing run depends on but its targets' own versions, which are known once they are made."""
+    parts = [identity_of_code()]
     for package in ("hypothesis", "msgspec", "torch"):
         parts.append(f"{package} {_version_of(package) or 'not installed'}")
     parts += [f"device {options.device}", f"seed {options.seed}", f"callers {options.callers}"]

@@ -24,6 +24,7 @@ from campaigns.messages import (
     Job,
     Refused,
     ReplayJob,
+    SearchJob,
     Started,
     Where,
     decode_job,
@@ -71,6 +72,11 @@ class Worker:
             from campaigns.death_worker import shorten_death
 
             shorten_death(job, target, self.tell, self._interrupted.is_set)
+        elif isinstance(job, SearchJob):
+            from campaigns.search_worker import search
+
+            self.tell(Started(target.versions, (job.family,)))
+            search(job, target, self.tell, self._interrupted.is_set)
         else:
             self._fuzz(job, target)
 
