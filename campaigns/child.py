@@ -42,7 +42,7 @@ Inbox = queue.SimpleQueue[tuple["Child", Event | Gone]]
 
 
 class Child:
-    """One child process doing ``job``; what it says arrives in ``inbox``. ``folder`` takes what it writes on standard error."""
+    """One child process doing ``job``; what it says arrives in ``inbox``. ``folder`` takes what it leaves behind."""
 
     def __init__(self, job: Job, folder: Path, inbox: Inbox) -> None:
         self.job = job
@@ -56,7 +56,7 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=_environment(),
+                env=_environment(folder),
                 start_new_session=True,
             )
         with contextlib.suppress(OSError):
@@ -105,8 +105,10 @@ class Child:
         return lines[-1][:LONGEST_LAST_WORDS] if lines else ""
 
 
-def _environment() -> dict[str, str]:
+def _environment(folder: Path) -> dict[str, str]:
     environment = dict(os.environ)
+    # Hypothesis would leave a folder of its own where the person happens to stand.
+    environment["HYPOTHESIS_STORAGE_DIRECTORY"] = str(folder / "hypothesis")
     # The child must find these packages also where they are not installed.
     root = str(Path(next(iter(campaigns.__path__))).parent)
     former = environment.get("PYTHONPATH")

@@ -39,6 +39,7 @@ class Misbehaving(EagerTarget):
         return super().apply(call)
 """
 
+CommandIn = Callable[..., subprocess.CompletedProcess[str]]
 RunCommand = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -60,14 +61,14 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return changed
 
 
-@pytest.fixture
-def command(environment: dict[str, str], tmp_path: Path) -> RunCommand:
-    """Run ``kvoracle`` with the given arguments in an empty folder, to the end."""
+@pytest.fixture(scope="session")
+def command_in(environment: dict[str, str]) -> CommandIn:
+    """Run ``kvoracle`` in a folder with the given arguments, to the end."""
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "campaigns", *arguments],
-            cwd=tmp_path,
+            cwd=folder,
             env=environment,
             capture_output=True,
             text=True,
@@ -76,3 +77,9 @@ def command(environment: dict[str, str], tmp_path: Path) -> RunCommand:
         )
 
     return run
+
+
+@pytest.fixture
+def command(command_in: CommandIn, tmp_path: Path) -> RunCommand:
+    """The same in the test's own empty folder."""
+    return lambda *arguments: command_in(tmp_path, *arguments)

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
-import pytest
-
-from oracle.operations import kind_of
-from oracle.trace import read_trace
+from campaigns.deaths import name_of_end
+from oracle.geometry import Geometry
+from oracle.operations import Alloc, Decode, kind_of
+from oracle.trace import Trace, encode_trace, read_trace
 from tests.campaigns.conftest import RunCommand
 
 FEW = ("--callers", "legal", "--examples", "60", "--seed", "3", "--format", "json")
 
 
-@pytest.mark.parametrize(("how", "name"), [("dies", "SIGKILL"), ("leaves", "exit code 7")])
-def test_a_dead_process_is_a_crash_with_a_short_trace(
-    how: str, name: str, command: RunCommand, tmp_path: Path
-) -> None:
-    done = command("fuzz", f"misbehaving:{how}", *FEW)
+def test_a_dead_process_is_a_crash_with_a_short_trace(command: RunCommand, tmp_path: Path) -> None:
+    done = command("fuzz", "misbehaving:leaves", *FEW)
     assert done.returncode == 1, done.stderr
     token, paged, hybrid = json.loads(done.stdout)["targets"][0]["families"]
-    assert token["traces"] == 20
+    assert token["traces"] == 20, "the family that has no decode is not touched"
     assert not token["findings"]
     for family in (paged, hybrid):
         (finding,) = family["findings"]
         assert finding["kind"] == "crash"
         trace = read_trace(tmp_path / finding["trace"])
-        assert [kind_of(operation) for operation in trace.operations] == ["alloc", "decode"]
-        assert name in trace.note
+        assert len(trace.operations) == 2, "a row, and its next token"
+        assert kind_of(trace.operations[-1]) == "decode"
+        assert "exit code 7" in trace.note
 
 
 def test_a_target_whose_making_ends_the_process_cannot_be_judged(command: RunCommand) -> None:
@@ -51,10 +50,18 @@ def test_a_broken_adapter_is_no_finding(command: RunCommand) -> None:
 
 
 def test_a_replay_that_ends_the_process_says_where(command: RunCommand, tmp_path: Path) -> None:
-    command("fuzz", "misbehaving:dies", "--family", "paged", *FEW)
-    (trace,) = (tmp_path / "kvoracle-findings").glob("*.json")
-    done = command("replay", str(trace), "misbehaving:dies", "eager")
+    geometry = Geometry(family="paged", size=16, page_size=4)
+    trace = Trace(geometry=geometry, operations=(Alloc(unit="pages"), Decode(), Decode()))
+    (tmp_path / "trace.json").write_bytes(encode_trace(trace))
+    done = command("replay", "trace.json", "misbehaving:dies", "eager")
     assert done.returncode == 1
+    assert "   1  decode           its process ended" in done.stdout
     assert "process SIGKILL" in done.stdout
     assert "misbehaving:dies: findings 1, hazards 0." in done.stdout
     assert "eager: clean." in done.stdout
+
+
+def test_equal_ends_have_equal_names() -> None:
+    assert name_of_end(-int(signal.SIGSEGV)) == "SIGSEGV"
+    assert name_of_end(3) == "exit code 3"
+    assert name_of_end(0) == ""

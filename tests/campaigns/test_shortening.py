@@ -1,0 +1,101 @@
+"""Which findings a campaign reduces, and which it reports."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from campaigns.shortening import NOT_STEADY, Shortener, trace_until
+from oracle.finding import Finding
+from oracle.geometry import Geometry
+from oracle.lockstep import Judging, run_trace
+from oracle.operations import Alloc, Base, Decode, Merge, Release
+from oracle.trace import Trace
+
+pytest.importorskip("torch", reason="the target is a mutant of eager")
+
+EVERYTHING = Alloc(amount=0, unit="left")
+NOISE = (Merge(), Alloc(amount=1), Release(), Merge())
+
+
+def _trace(*operations: Base) -> Trace:
+    return Trace(
+        geometry=Geometry(family="paged", size=8, page_size=4, need_sort=True),
+        callers="legal",
+        operations=operations,  # type: ignore[arg-type]
+    )
+
+
+@pytest.fixture
+def shortener() -> Shortener:
+    from targets.registry import make_target
+
+    target = make_target("mutant:capacity-off-by-one")
+    return Shortener(target, Judging(), hurry=lambda: False, alive=lambda: None)
+
+
+def _met(trace: Trace) -> Finding:
+    from targets.registry import make_target
+
+    (finding,) = run_trace(trace, [make_target("mutant:capacity-off-by-one")]).findings
+    return finding
+
+
+def test_a_finding_comes_back_short_with_its_calls_and_a_script(shortener: Shortener) -> None:
+    trace = _trace(*NOISE, EVERYTHING, *NOISE)
+    (reduced,) = shortener.shorten(_met(trace), trace)
+    assert len(reduced.trace.operations) == 1
+    assert reduced.signature == "paged.divergence.returned.alloc"
+    assert [line.split(" -> ")[1] for line in reduced.calls] == ["None (refused)"]
+    assert "The fault is there." in reduced.script
+    assert not reduced.remark
+
+
+def test_a_signature_is_reported_once(shortener: Shortener) -> None:
+    trace = _trace(EVERYTHING)
+    first = list(shortener.shorten(_met(trace), trace))
+    again = list(shortener.shorten(_met(trace), trace))
+    assert [len(first), len(again)] == [1, 0]
+
+
+def test_a_cause_is_reduced_again_only_where_that_could_tell_something_new(
+    shortener: Shortener,
+) -> None:
+    trace = _trace(EVERYTHING)
+    finding = _met(trace)
+    assert shortener.wants(finding, trace)
+    list(shortener.shorten(finding, trace))
+    assert not shortener.wants(finding, trace)
+    other = msgspec.structs.replace(finding, operation="decode", method="alloc_decode")
+    assert shortener.wants(other, trace), "another call shows it"
+    assert shortener.wants(finding, _trace(Decode())), "it shows without an alloc"
+    for _ in range(2):
+        list(shortener.shorten(finding, trace))
+    assert not shortener.wants(other, trace), "three are enough"
+
+
+def test_a_trace_that_does_not_show_it_again_is_reported_as_it_is(shortener: Shortener) -> None:
+    shown, silent = _trace(EVERYTHING), _trace(Merge(), Alloc(amount=1), Merge())
+    finding = msgspec.structs.replace(_met(shown), index=1)
+    (reduced,) = shortener.shorten(finding, silent)
+    assert reduced.trace == trace_until(silent, finding)
+    assert len(reduced.trace.operations) == 2
+    assert NOT_STEADY in reduced.remark or "no script" in reduced.remark
+
+
+def test_when_time_is_up_the_shortest_known_trace_is_taken() -> None:
+    from targets.registry import make_target
+
+    runs: list[None] = []
+
+    def hurry() -> bool:
+        return len(runs) > 3
+
+    target = make_target("mutant:capacity-off-by-one")
+    hurried = Shortener(target, Judging(), hurry=hurry, alive=lambda: runs.append(None))
+    trace = _trace(*NOISE, *NOISE, EVERYTHING)
+    reduced = list(hurried.shorten(_met(trace), trace))
+    assert len(reduced) == 1
+    assert len(reduced[0].trace.operations) <= len(trace.operations)
+    assert run_trace(reduced[0].trace, [target]).findings, "what is reported shows it"
+    assert len(runs) == 4
