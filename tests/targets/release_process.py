@@ -28,7 +28,7 @@ def run_on_release(script: str, *arguments: str, **environment: str) -> tuple[st
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, **environment, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "KVORACLE_KERNELS": "", **environment, "PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == 0, f"{arguments}: {done.stderr[-3000:]}"
     return done.stdout, done.stderr

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from release_process import run_on_releases
 
 from targets.sglang.fetch import fetch_release, write_minimal
 from targets.sglang.needed_files import needed_files
@@ -223,10 +224,9 @@ else:
 
 
 EXERCISE = """
-sys.modules["triton"] = None
-release = import_release(root, keep_bytecode=True)
-assert not release.has_triton
 import torch
+from pathlib import Path
+from targets.sglang.hermetic import import_release
 
 def extend(allocator, before, after, last):
     prefix, total = torch.tensor([before]), torch.tensor([after])
@@ -238,74 +238,83 @@ def decode(allocator, total, last):
     lengths = torch.tensor([total])
     return allocator.alloc_decode(lengths, lengths, torch.tensor([last]))
 
-token = release.make_token(8)
-held = token.alloc(4)
-assert held.tolist() == [1, 2, 3, 4]
-token.free(held)
-assert token.available_size() == 8
-for need_sort in (False, True):
-    paged = release.make_paged(32, 4, need_sort=need_sort)
-    first = paged.alloc(8)
-    row = extend(paged, 0, 6, -1)
-    assert row.tolist() == [12, 13, 14, 15, 16, 17], row
-    row = torch.cat([row, decode(paged, 7, int(row[-1]))])
-    assert row.tolist()[-1] == 18, row
-    paged.free(torch.cat([first, row]))
-    assert paged.available_size() == 32
-    hybrid = release.make_swa(64, 32, 4, need_sort=need_sort)
-    row = extend(hybrid, 0, 6, -1)
-    row = torch.cat([row, decode(hybrid, 7, int(row[-1]))])
-    assert hybrid.translate_loc_from_full_to_swa(row).tolist() == [4, 5, 6, 7, 8, 9, 10]
-    hybrid.free(row)
-    assert (hybrid.full_available_size(), hybrid.swa_available_size()) == (64, 32)
-    for size in (3, 16):
-        hybrid = release.make_swa(8 * size, 6 * size, size, need_sort=need_sort)
-        row = extend(hybrid, 0, 2 * size, -1)
-        row = torch.cat([row, decode(hybrid, 2 * size + 1, int(row[-1]))])
-        row = torch.cat([row, extend(hybrid, 2 * size + 1, 4 * size, int(row[-1]))])
-        assert row.tolist() == list(range(size, 5 * size)), row
-        assert hybrid.translate_loc_from_full_to_swa(row).tolist() == row.tolist()
-        hybrid.free_swa(row[:size])
-        assert hybrid.swa_available_size() == 3 * size
-        hybrid.free_group_begin()
-        if hasattr(hybrid, "free_full"):
-            hybrid.free_full(row[:size])
-            hybrid.free(row[size:])
-        else:
-            hybrid.free(row)
-        hybrid.free_group_end()
-        assert hybrid.available_size() == 6 * size
-        if hasattr(hybrid, "alloc_extend_swa_tail"):
-            none, total = torch.tensor([0]), torch.tensor([3 * size])
-            arguments = none, none, total, total, torch.tensor([-1]), 3 * size, size
-            row = hybrid.alloc_extend_swa_tail(*arguments)
-            assert (hybrid.full_available_size(), hybrid.swa_available_size()) == (5 * size, 5 * size)
-    single = release.make_swa(8, 4, 1, need_sort=need_sort)
-    row = single.alloc(3)
-    single.free_swa(row[:1])
-    assert (single.full_available_size(), single.swa_available_size()) == (5, 2)
-if release.pure_swa_allocator_class is not None:
-    pure = release.make_pure_swa(8)
-    pure.free(pure.alloc(3))
-    assert pure.swa_available_size() == 8
-minor = int(release.version.split(".")[2])
-assert (release.pure_swa_allocator_class is not None) == (minor >= 15)
-assert (release.invariants_module is not None) == (minor >= 20)
-assert release.kernels == ("native" if minor >= 22 else "stand-in"), release.kernels
-for module in list(sys.modules.values()):
-    if getattr(module, "__name__", "").startswith("sglang.") and getattr(module, "__file__", None):
-        print(Path(module.__file__).relative_to(release.package.parent))
+def body(version):
+    sys.modules["triton"] = None
+    root = Path(sys.argv[2]) / f"sglang-{version}"
+    release = import_release(root, keep_bytecode=True)
+    assert not release.has_triton
+    token = release.make_token(8)
+    held = token.alloc(4)
+    assert held.tolist() == [1, 2, 3, 4]
+    token.free(held)
+    assert token.available_size() == 8
+    for need_sort in (False, True):
+        paged = release.make_paged(32, 4, need_sort=need_sort)
+        first = paged.alloc(8)
+        row = extend(paged, 0, 6, -1)
+        assert row.tolist() == [12, 13, 14, 15, 16, 17], row
+        row = torch.cat([row, decode(paged, 7, int(row[-1]))])
+        assert row.tolist()[-1] == 18, row
+        paged.free(torch.cat([first, row]))
+        assert paged.available_size() == 32
+        hybrid = release.make_swa(64, 32, 4, need_sort=need_sort)
+        row = extend(hybrid, 0, 6, -1)
+        row = torch.cat([row, decode(hybrid, 7, int(row[-1]))])
+        assert hybrid.translate_loc_from_full_to_swa(row).tolist() == [4, 5, 6, 7, 8, 9, 10]
+        hybrid.free(row)
+        assert (hybrid.full_available_size(), hybrid.swa_available_size()) == (64, 32)
+        for size in (3, 16):
+            hybrid = release.make_swa(8 * size, 6 * size, size, need_sort=need_sort)
+            row = extend(hybrid, 0, 2 * size, -1)
+            row = torch.cat([row, decode(hybrid, 2 * size + 1, int(row[-1]))])
+            row = torch.cat([row, extend(hybrid, 2 * size + 1, 4 * size, int(row[-1]))])
+            assert row.tolist() == list(range(size, 5 * size)), row
+            assert hybrid.translate_loc_from_full_to_swa(row).tolist() == row.tolist()
+            hybrid.free_swa(row[:size])
+            assert hybrid.swa_available_size() == 3 * size
+            hybrid.free_group_begin()
+            if hasattr(hybrid, "free_full"):
+                hybrid.free_full(row[:size])
+                hybrid.free(row[size:])
+            else:
+                hybrid.free(row)
+            hybrid.free_group_end()
+            assert hybrid.available_size() == 6 * size
+            if hasattr(hybrid, "alloc_extend_swa_tail"):
+                none, total = torch.tensor([0]), torch.tensor([3 * size])
+                arguments = none, none, total, total, torch.tensor([-1]), 3 * size, size
+                row = hybrid.alloc_extend_swa_tail(*arguments)
+                assert (hybrid.full_available_size(), hybrid.swa_available_size()) == (5 * size, 5 * size)
+        single = release.make_swa(8, 4, 1, need_sort=need_sort)
+        row = single.alloc(3)
+        single.free_swa(row[:1])
+        assert (single.full_available_size(), single.swa_available_size()) == (5, 2)
+    if release.pure_swa_allocator_class is not None:
+        pure = release.make_pure_swa(8)
+        pure.free(pure.alloc(3))
+        assert pure.swa_available_size() == 8
+    minor = int(release.version.split(".")[2])
+    assert (release.pure_swa_allocator_class is not None) == (minor >= 15)
+    assert (release.invariants_module is not None) == (minor >= 20)
+    assert release.kernels == ("native" if minor >= 22 else "stand-in"), release.kernels
+    for module in list(sys.modules.values()):
+        if getattr(module, "__name__", "").startswith("sglang.") and getattr(module, "__file__", None):
+            print(version, Path(module.__file__).relative_to(release.package.parent))
 """
 
 
 @pytest.mark.release
-@pytest.mark.parametrize("version", RELEASES)
-def test_every_family_of_a_release_allocates_extends_and_frees_on_a_cpu(
-    version: str, tmp_path: Path
+def test_every_family_of_every_release_allocates_extends_and_frees_on_a_cpu_without_triton(
+    tmp_path: Path,
 ) -> None:
-    entry = fetch_release(version)
-    carried = write_minimal(version, tmp_path)
-    executed = {Path(line) for line in _run(EXERCISE, carried).split()}
-    assert executed, "the release's modules were not executed"
-    missed = executed - set(needed_files(entry / "sglang"))
-    assert not missed, f"{version}: executed and not carried: {missed}"
+    for version in RELEASES:
+        write_minimal(version, tmp_path)
+    printed, _ = run_on_releases(EXERCISE, RELEASES, str(tmp_path))
+    executed: dict[str, set[Path]] = {}
+    for line in printed.splitlines():
+        version, file = line.split()
+        executed.setdefault(version, set()).add(Path(file))
+    for version in RELEASES:
+        assert executed.get(version), f"{version}: its modules were not executed"
+        missed = executed[version] - set(needed_files(fetch_release(version) / "sglang"))
+        assert not missed, f"{version}: executed and not carried: {missed}"
