@@ -13,7 +13,16 @@ from time import monotonic
 from hypothesis.errors import Flaky
 
 from campaigns.budget import EXAMPLES_A_ROUND, STEPS_AN_EXAMPLE, seed_of
-from campaigns.messages import Discovered, Event, FamilyEnded, FuzzJob, Progressed, Tally
+from campaigns.known_replay import entry_for
+from campaigns.messages import (
+    Discovered,
+    Event,
+    FamilyEnded,
+    FuzzJob,
+    KnownMet,
+    Progressed,
+    Tally,
+)
 from campaigns.shortening import Shortener
 from oracle.finding import Finding
 from oracle.geometry import Family
@@ -99,6 +108,10 @@ class FamilyCampaign:
         self._tally.steps += session.steps
         self._tally.target_seconds += session.seconds.target
         for finding in session.findings:
+            entry = entry_for(self._job.known, finding)
+            if entry is not None:
+                self._tell(KnownMet(entry.id))
+                continue
             causes = [met.cause for met, _ in self._met]
             if finding.cause not in causes and self._shortener.wants(finding, trace):
                 self._met.append((finding, trace))

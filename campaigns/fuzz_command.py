@@ -13,11 +13,13 @@ import click
 from campaigns.fuzz_options import FuzzOptions, check_budget
 from campaigns.fuzz_run import FuzzRun
 from campaigns.interruption import Interruption
+from campaigns.known_findings import known_file
+from campaigns.known_update import update_known as update_file
 from campaigns.options import fail_on_option, laws_only_option, level_option, target_options
 from campaigns.progress import Progress
 from campaigns.report import WIDTH, render
 from campaigns.run_identity import first_line
-from campaigns.verdict import Verdict
+from campaigns.verdict import CLEAN, FINDINGS, Verdict
 from oracle.errors import UsageError
 from oracle.geometry import FAMILIES, Family, Level
 from oracle.trace import CALLERS, Callers
@@ -70,6 +72,16 @@ LARGEST_SEED = 2**64 - 1
     show_default=True,
     help="What standard output gets: a report, or one JSON document.",
 )
+@click.option(
+    "--known",
+    type=click.Path(path_type=Path),
+    help="A file of accepted findings; one whose trace does not show it any more fails the run.",
+)
+@click.option(
+    "--update-known",
+    is_flag=True,
+    help="Write the file anew: without what is stale, with what was found.",
+)
 @fail_on_option
 @laws_only_option
 def fuzz(
@@ -85,6 +97,8 @@ def fuzz(
     cache: Path | None,
     out: Path,
     form: Literal["text", "json"],
+    known: Path | None,
+    update_known: bool,
     fail_on: str | None,
     laws_only: bool,
 ) -> int:
@@ -101,12 +115,13 @@ def fuzz(
     Examples:
       kvoracle fuzz sglang==0.5.23 --callers legal --seconds 60
       kvoracle fuzz sglang@~/sglang --family hybrid-swa --callers hostile
+      kvoracle fuzz sglang==0.5.17 --callers legal --known docs/known_findings.toml
       kvoracle fuzz eager sglang==0.5.22 --examples 300 --seed 7 --format json
 
     \b
     Exit codes:
       0    clean (hazards alone are)
-      1    findings
+      1    findings, or known findings that are stale or expired
       2    wrong usage, or a target that cannot be had; the others' findings are still saved
       130  interrupted with nothing found; Ctrl-C still reports and saves, a second one at once
     """
@@ -126,10 +141,16 @@ def fuzz(
         out=out,
         cache=cache,
         fail_on_hazard=fail_on == "hazard",
+        known=known_file(known, update=update_known),
     )
     if "" in options.targets:
         raise UsageError("a target has no name: 'kvoracle targets' lists the known ones")
-    return _show(_run(options, talks=form == "text"), form)
+    verdict = _run(options, talks=form == "text")
+    code = _show(verdict, form)
+    if update_known and options.known is not None and code in (CLEAN, FINDINGS):
+        click.echo(update_file(options.known, verdict), err=True)
+        return FINDINGS if verdict.has_expired() else CLEAN
+    return code
 
 
 def _run(options: FuzzOptions, *, talks: bool) -> Verdict:

@@ -13,7 +13,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from campaigns.budget import SECONDS_BY_DEFAULT
-from campaigns.messages import Where
+from campaigns.known_findings import KnownFile
+from campaigns.messages import KnownEntry, Where
 from oracle.errors import UsageError
 from oracle.geometry import Family, Level
 from oracle.trace import Callers
@@ -39,6 +40,7 @@ class FuzzOptions(Struct, frozen=True, kw_only=True):
     out: Path
     cache: Path | None
     fail_on_hazard: bool
+    known: KnownFile | None = None
 
     @property
     def workers(self) -> int:
@@ -53,6 +55,10 @@ class FuzzOptions(Struct, frozen=True, kw_only=True):
         """Where a child runs ``target``."""
         cache = None if self.cache is None else str(self.cache)
         return Where(target=target, device=self.device, cache=cache, journal=str(journal))
+
+    def known_on(self, target: str) -> tuple[KnownEntry, ...]:
+        """The known findings that are accepted, or were, on ``target``."""
+        return () if self.known is None else self.known.entries_for(target)
 
     def origin(self, target: str) -> str:
         """What a saved trace says of where it comes from."""

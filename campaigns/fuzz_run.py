@@ -59,7 +59,12 @@ class FuzzRun:
     def run(self) -> Verdict:
         """Fuzz every target and return the verdict; the targets stand in the order in which they were named."""
         lanes = [
-            Lane(TargetVerdict(target, {}, []), self._options.families, self._saver)
+            Lane(
+                TargetVerdict(target, {}, []),
+                self._options.families,
+                self._saver,
+                self._options.known_on(target),
+            )
             for target in self._options.targets
         ]
         with tempfile.TemporaryDirectory(prefix="kvoracle-") as journals:
@@ -115,6 +120,8 @@ class FuzzRun:
                 debug=options.debug,
                 laws_only=options.laws_only,
                 seed=options.seed,
+                known=lane.known,
+                replays_known=not lane.verdict.known,
                 seconds=None if seconds is None else seconds * len(places),
                 examples=None
                 if examples is None

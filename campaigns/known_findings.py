@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from campaigns.messages import KnownEntry
 from campaigns.rediscovery import Baseline
 from oracle.errors import UsageError
 from oracle.finding import Finding
@@ -61,6 +62,20 @@ class KnownFile(Struct, frozen=True):
     traces: tuple[Trace, ...]
     comment: tuple[str, ...] = ()
 
+    def entries_for(self, target: str) -> tuple[KnownEntry, ...]:
+        """The entries that speak of ``target``, as its child needs them; expired ones say so."""
+        return tuple(
+            KnownEntry(
+                id=entry.id,
+                looks=entry.looks,
+                signatures=entry.signatures,
+                trace=trace,
+                expired=entry.is_expired(),
+            )
+            for entry, trace in zip(self.entries, self.traces, strict=True)
+            if entry.is_for(target)
+        )
+
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
     known: tuple[KnownFinding, ...] = ()
@@ -77,6 +92,17 @@ class KnownFindings(Baseline):
     def accounts_for(self, target: str, finding: Finding) -> bool:
         """Whether an entry for ``target`` accepts a finding that looks like this."""
         return any(entry.is_for(target) and entry.shows(finding) for entry in self._entries)
+
+
+def known_file(path: Path | None, *, update: bool) -> KnownFile | None:
+    """The file that the command line names; an absent one is empty where it is to be written. Raises ``UsageError``."""
+    if path is None:
+        if update:
+            raise UsageError("--update-known has no file to write: name it with --known FILE")
+        return None
+    if update and not path.exists():
+        return KnownFile(path, (), ())
+    return read_known(path)
 
 
 def read_known(path: Path) -> KnownFile:

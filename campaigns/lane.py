@@ -14,6 +14,7 @@ import msgspec
 from campaigns.child import Gone
 from campaigns.deaths import death_finding
 from campaigns.journal import read_journal
+from campaigns.known_replay import entry_for
 from campaigns.messages import (
     Broken,
     DeathJob,
@@ -21,6 +22,9 @@ from campaigns.messages import (
     Event,
     FamilyEnded,
     Job,
+    KnownEntry,
+    KnownMet,
+    KnownReplayed,
     Progressed,
     Reduced,
     Refused,
@@ -29,7 +33,7 @@ from campaigns.messages import (
 )
 from campaigns.saving import Saver
 from campaigns.shortening import trace_until
-from campaigns.verdict import TargetVerdict
+from campaigns.verdict import KnownVerdict, TargetVerdict
 from oracle.finding import signature
 from oracle.geometry import Family, Geometry
 from oracle.trace import Trace
@@ -40,8 +44,16 @@ NOT_REDUCED = "its process ended before the trace was reduced"
 class Lane:
     """The lane of one target. ``to_do`` are the families that have not been run, the running one included."""
 
-    def __init__(self, verdict: TargetVerdict, families: tuple[Family, ...], saver: Saver) -> None:
+    def __init__(
+        self,
+        verdict: TargetVerdict,
+        families: tuple[Family, ...],
+        saver: Saver,
+        known: tuple[KnownEntry, ...] = (),
+    ) -> None:
         self.verdict = verdict
+        self.known = known
+        """Findings that are accepted on this target."""
         self.to_do = families
         self.is_running = False
         """The target was made and its child is at work."""
@@ -72,6 +84,10 @@ class Lane:
             if isinstance(event, FamilyEnded):
                 self.to_do = tuple(family for family in self.to_do if family != event.family)
                 self._met.clear()
+        elif isinstance(event, KnownReplayed):
+            self.verdict.known.append(KnownVerdict(event.id, event.state))
+        elif isinstance(event, KnownMet):
+            self._count_known(event.id)
         elif isinstance(event, Discovered):
             self._met.append(event)
         elif isinstance(event, Reduced):
@@ -124,7 +140,15 @@ class Lane:
         death = self.deaths[0]
         return DeathJob(where=where, finding=death.finding, trace=death.trace, laws_only=laws_only)
 
+    def _count_known(self, name: str) -> None:
+        for entry in self.verdict.known:
+            entry.met += entry.id == name
+
     def _save(self, where: Where, reduced: Reduced) -> None:
+        entry = entry_for(self.known, reduced.finding, reduced.signature)
+        if entry is not None:
+            self._count_known(entry.id)
+            return
         findings = self.verdict.family(reduced.finding.family).findings
         if all(known.signature != reduced.signature for known in findings):
             findings.append(self._saver.save(where, reduced))

@@ -5,10 +5,13 @@ Guarantees that every message survives the way through a pipe. A job goes to a c
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 from msgspec import Struct
 
 from oracle.finding import Finding
+from oracle.finding_pattern import FindingPattern, matches_any
 from oracle.geometry import Family, Level
 from oracle.trace import Callers, Trace
 
@@ -25,11 +28,36 @@ class Where(Struct, frozen=True, kw_only=True):
     journal: str
 
 
+KnownState = Literal["known", "expired", "stale"]
+"""A known finding still holds; it does and its day has come; it does not hold any more."""
+
+
+class KnownEntry(Struct, frozen=True, kw_only=True):
+    """An entry of the file of known findings as a child needs it: by which findings it is told, and a trace that shows one."""
+
+    id: str
+    looks: tuple[FindingPattern, ...]
+    signatures: tuple[str, ...]
+    trace: Trace
+    expired: bool = False
+
+    @property
+    def ends_process(self) -> bool:
+        """Whether it is about a process that ends, so that its trace must not be run beside anything else."""
+        quantities = [quantity for look in self.looks for quantity in look.quantity]
+        return any(quantity.startswith("process") for quantity in quantities)
+
+    def accepts(self, finding: Finding, name: str = "") -> bool:
+        """Whether ``finding``, with the signature ``name`` where it was reduced, is the one that is known."""
+        return matches_any(finding, self.looks) or name in self.signatures
+
+
 class FuzzJob(Struct, frozen=True, kw_only=True, tag="fuzz"):
     """Fuzz one target on ``families``, for ``seconds`` or ``examples`` in all, shared evenly (exactly one is given).
 
     ``asked``: the person named the families, so that one which the target does not have is an error. ``debug`` None: the
-    memory-pool debug mode is drawn for each example.
+    memory-pool debug mode is drawn for each example. ``known``: accepted findings, which are counted and not reduced;
+    ``replays_known``: their traces are run first.
     """
 
     where: Where
@@ -42,6 +70,8 @@ class FuzzJob(Struct, frozen=True, kw_only=True, tag="fuzz"):
     seed: int
     seconds: float | None = None
     examples: int | None = None
+    known: tuple[KnownEntry, ...] = ()
+    replays_known: bool = False
 
 
 class ReplayJob(Struct, frozen=True, kw_only=True, tag="replay"):
@@ -129,6 +159,19 @@ class Reduced(Struct, frozen=True, kw_only=True, tag="reduced"):
     remark: str = ""
 
 
+class KnownReplayed(Struct, frozen=True, tag="known-replayed"):
+    """Whether the trace of a known finding still shows it."""
+
+    id: str
+    state: KnownState
+
+
+class KnownMet(Struct, frozen=True, tag="known-met"):
+    """A random trace showed a known finding."""
+
+    id: str
+
+
 class FamilyEnded(Struct, frozen=True, tag="family-ended"):
     """The family's campaign is over."""
 
@@ -194,6 +237,8 @@ Event = (
     | Progressed
     | Discovered
     | Reduced
+    | KnownReplayed
+    | KnownMet
     | FamilyEnded
     | Replayed
     | Searched

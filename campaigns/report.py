@@ -34,6 +34,7 @@ def render(verdict: Verdict, width: int = WIDTH) -> str:
             for found in family.findings:
                 number += 1
                 parts.append(_finding(number, found, target.target))
+    parts += _known(verdict)
     parts.append(closing_sentence(verdict) + "\n")
     return "\n".join(parts)
 
@@ -56,6 +57,7 @@ def closing_sentence(verdict: Verdict) -> str:
     findings = [found for found in verdict.findings() if not found.is_hazard]
     hazards = len(verdict.findings()) - len(findings)
     checked = f"in {_many(traces, 'trace')} and {_many(steps, 'step')}"
+    aged = sum(known.state != "known" for target in verdict.targets for known in target.known)
     if findings:
         text = f"{_many(len(findings), 'finding')} ({_by_kind(findings)})"
         text += f" and {_many(hazards, 'hazard')}" if hazards else ""
@@ -68,7 +70,9 @@ def closing_sentence(verdict: Verdict) -> str:
     elif not steps:
         sentence = "Nothing was judged."
     else:
-        sentence = f"Clean {checked}."
+        sentence = f"No new findings {checked}." if aged else f"Clean {checked}."
+    if aged:
+        sentence += f" {_many(aged, 'known finding')} stale or expired."
     if verdict.problems():
         sentence += f" {_many(sum(bool(target.problem) for target in verdict.targets), 'target')} could not be judged to the end."
     return f"Interrupted. {sentence}" if verdict.interrupted else sentence
@@ -125,6 +129,30 @@ def _finding(number: int, found: SavedFinding, target: str) -> str:
     if found.remark:
         lines.append(f"    remark  {found.remark}")
     return "\n".join(lines) + "\n"
+
+
+_STATES = {
+    "stale": "its trace does not show it any more: drop it, or run with --update-known",
+    "expired": "its day has come, so it counts as a finding: repair it, or renew the entry",
+}
+
+
+def _known(verdict: Verdict) -> list[str]:
+    """What became of known findings: a line for each that is stale or expired, one for all that still hold."""
+    lines: list[str] = []
+    for target in verdict.targets:
+        lines += [
+            f"{known.state}: {known.id} on {target.target}: {_STATES[known.state]}"
+            for known in target.known
+            if known.state in _STATES
+        ]
+        holding = [known for known in target.known if known.state == "known"]
+        if holding:
+            met = sum(known.met for known in holding)
+            lines.append(
+                f"known: {_many(len(holding), 'finding')} on {target.target}, met {_many(met, 'time')}"
+            )
+    return ["\n".join(lines) + "\n"] if lines else []
 
 
 def _by_kind(findings: Iterable[SavedFinding]) -> str:

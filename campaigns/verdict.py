@@ -6,9 +6,9 @@ Guarantees the shape of the JSON document, and that equal campaigns give equal d
 from __future__ import annotations
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
-from campaigns.messages import Tally
+from campaigns.messages import KnownState, Tally
 from oracle.finding import Finding
 
 CLEAN, FINDINGS, USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -43,6 +43,14 @@ class FamilyVerdict(Struct):
     findings: list[SavedFinding]
 
 
+class KnownVerdict(Struct):
+    """One entry of the file of known findings on one target. ``met``: how many findings of the campaign it accounts for."""
+
+    id: str
+    state: KnownState
+    met: int = 0
+
+
 class TargetVerdict(Struct):
     """One target; ``problem`` is the sentence that says why it could not be judged (to the end), "" if it could."""
 
@@ -50,6 +58,7 @@ class TargetVerdict(Struct):
     versions: dict[str, str]
     families: list[FamilyVerdict]
     problem: str = ""
+    known: list[KnownVerdict] = field(default_factory=list)
 
     def family(self, name: str) -> FamilyVerdict:
         """The verdict on the family ``name``, made when it is new."""
@@ -79,11 +88,17 @@ class Verdict(Struct):
         """Why targets could not be judged, each sentence once."""
         return list(dict.fromkeys(target.problem for target in self.targets if target.problem))
 
+    def has_expired(self) -> bool:
+        """Whether an accepted finding's day has come."""
+        return any(known.state == "expired" for target in self.targets for known in target.known)
+
     def exit_code(self) -> int:
-        """0 clean, 1 findings, 2 a target could not be judged, 130 interrupted with nothing found."""
+        """0 clean, 1 findings or known ones that are stale or expired, 2 a target could not be judged, 130 interrupted with nothing found."""
         if self.problems():
             return USAGE
         if any(self.fail_on_hazard or not found.is_hazard for found in self.findings()):
+            return FINDINGS
+        if any(known.state != "known" for target in self.targets for known in target.known):
             return FINDINGS
         return INTERRUPTED if self.interrupted else CLEAN
 
@@ -97,6 +112,7 @@ class Verdict(Struct):
 
 
 def _target(target: TargetVerdict) -> dict[str, object]:
+    known = {"known": target.known} if target.known else {}
     return {
         "target": target.target,
         "families": [
@@ -108,6 +124,7 @@ def _target(target: TargetVerdict) -> dict[str, object]:
             }
             for verdict in target.families
         ],
+        **known,
     }
 
 
