@@ -1,8 +1,9 @@
 """What a step costs: a bare Hypothesis machine against ours on ``eager``, and where our time goes.
 
 The bare machine has the same rules, argument strategies, preconditions and settings as ours, and bodies that do nothing.
-Both run with the same seeds, turn and turn about, so that a busy machine slows both. Prints measurements of this run on
-this machine only; compares nothing with numbers from anywhere else.
+Both run with the same seeds, turn and turn about, so that a busy machine slows both. A step is one rule that Hypothesis
+ran; what ours does besides (first rows, upkeep, the drain) is part of the cost of the steps. Prints measurements of this
+run on this machine only; compares nothing with numbers from anywhere else.
 
     python benchmarks/engine.py [--examples N] [--steps N] [--rounds N] [--callers legal|hostile|mixed]
 """
@@ -17,28 +18,21 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 from hypothesis import seed as with_seed
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
-from hypothesis.strategies import booleans, sampled_from
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from oracle.geometry import FAMILIES, Family, Geometry, Mode
+from oracle.geometry import Family, Geometry, Mode
 from oracle.lockstep import Session
+from oracle.operations import Base
 from oracle.trace import CALLERS, Callers, Trace
-from strategies.geometries import geometry_arguments
-from strategies.machines import RESTING_STEPS, MachineSetting, make_machine
+from strategies.machines import AllocatorMachine, OnExample, make_machine
 from strategies.profiles import generation_settings
-from strategies.rules import rules_for
-from strategies.statistics import ExplorationStatistics
+from strategies.setting import MachineSetting
 from targets.eager.target import EagerTarget
 
+FAMILIES: tuple[Family, ...] = ("token", "paged", "hybrid-swa")
 MOST_TIMES_THE_BARE_MACHINE = 3.0
 PARTS = ("target", "prediction", "laws", "comparison")
 
@@ -57,7 +51,7 @@ class TimedTarget(EagerTarget):
 
 @dataclass
 class Cost:
-    """What one run took: the whole time, the steps, and the seconds in each of ``PARTS``."""
+    """What one run took: the whole time, the steps that were drawn, and the seconds in each of ``PARTS``."""
 
     seconds: float = 0.0
     steps: int = 0
@@ -68,60 +62,47 @@ class Cost:
         return (self.seconds if part is None else self.parts[part]) * 1e6 / self.steps
 
 
-def bare_machine(family: Family, callers: Callers) -> tuple[type[RuleBasedStateMachine], list[int]]:
-    """A machine that draws what ours draws and does nothing, and a list whose element counts its steps."""
-    contract = EagerTarget().contract(family)
-    assert contract is not None
-    start: dict[str, Any] = dict(geometry_arguments(family, contract))
-    if contract.has_debug:
-        start["debug"] = sampled_from((False, False, False, True))
-    if callers == "mixed":
-        start["hostile"] = booleans()
-    steps = [0]
-
-    def begin(self: Any, **_: Any) -> None:
-        self.step = 0
-
-    def nothing(self: Any, **_: Any) -> None:
-        self.step += 1
-        steps[0] += 1
-
-    def is_awake(self: Any) -> bool:
-        return bool(self.step % RESTING_STEPS == RESTING_STEPS - 1)
-
-    # Their overloads fit a person's keyword arguments, not a dict of them.
-    first_rule, any_rule = cast("Any", initialize), cast("Any", rule)
-    members = {"start": first_rule(**start)(begin), "alloc_page": any_rule()(nothing)}
-    for specification in rules_for(family, contract, callers):
-        made = any_rule(**specification.arguments)(nothing)
-        if specification.rests:
-            made = precondition(is_awake)(made)
-        for copy in range(specification.copies):
-            members[f"{specification.name}_{copy}"] = made
-    return type(f"bare_{family}", (RuleBasedStateMachine,), members), steps
+def our_machine(
+    family: Family, callers: Callers, target: EagerTarget, on_example: OnExample | None = None
+) -> type[AllocatorMachine]:
+    """The machine that campaigns run, on ``target``, prediction and laws on."""
+    setting = MachineSetting(targets=(target,), family=family, callers=callers)
+    return make_machine(setting, on_example=on_example)
 
 
 def run_bare(family: Family, callers: Callers, seed: int, examples: int, steps: int) -> Cost:
-    """One run of the bare machine."""
-    machine, counted = bare_machine(family, callers)
-    seconds = _run(machine, seed, examples, steps)
-    return Cost(seconds, counted[0])
+    """One run of the bare machine: ours with its bodies taken out."""
+    cost = Cost()
+
+    def nothing(*_: Any, **__: Any) -> None:
+        return
+
+    def count(self: AllocatorMachine, operation: Base) -> None:
+        cost.steps += 1
+        # Some of the preconditions go by how many operations there were.
+        self.operations.append(operation)
+
+    bodies = {"start_session": nothing, "perform": count, "teardown": nothing}
+    bare = type("bare", (our_machine(family, callers, EagerTarget()),), bodies)
+    cost.seconds = _run(bare, seed, examples, steps)
+    return cost
 
 
 def run_ours(family: Family, callers: Callers, seed: int, examples: int, steps: int) -> Cost:
-    """One run of our machine on ``eager``, prediction and laws on."""
+    """One run of our machine on ``eager``."""
     target, cost = TimedTarget(), Cost()
 
     def add(_: Trace, session: Session) -> None:
         for part in PARTS:
             cost.parts[part] += getattr(session.seconds, part)
 
-    counted = ExplorationStatistics()
-    setting = MachineSetting(targets=(target,), family=family, callers=callers)
-    machine = make_machine(setting, on_example=add, statistics=counted)
-    cost.seconds = _run(machine, seed, examples, steps)
+    def count(self: AllocatorMachine, operation: Base) -> None:
+        cost.steps += 1
+        machine.perform(self, operation)
+
+    machine = our_machine(family, callers, target, add)
+    cost.seconds = _run(type("ours", (machine,), {"perform": count}), seed, examples, steps)
     cost.parts["target"] += target.reset_seconds
-    cost.steps = counted.steps
     return cost
 
 
