@@ -16,6 +16,7 @@ from campaigns.bisect_command import bisect
 from campaigns.export_command import export
 from campaigns.fetch_command import fetch
 from campaigns.fuzz_command import fuzz
+from campaigns.mutants_command import mutants
 from campaigns.rediscover_command import rediscover
 from campaigns.replay_command import replay
 from campaigns.run_identity import own_version
@@ -84,5 +85,5 @@ def main() -> None:
     """
 
 
-for command in (targets, fuzz, replay, export, fetch, bisect, rediscover):
+for command in (targets, fuzz, replay, export, fetch, bisect, rediscover, mutants):
     main.add_command(command)

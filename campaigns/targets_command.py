@@ -6,7 +6,12 @@ import click
 
 
 @click.command()
-def targets() -> None:
+@click.option(
+    "--releases",
+    is_flag=True,
+    help="Which families and operations each supported release of SGLang has.",
+)
+def targets(releases: bool) -> None:
     """List what can be put under test.
 
     A target that cannot be had here says why. Entry points in the group "kvoracle.targets" are listed too.
@@ -14,7 +19,13 @@ def targets() -> None:
     \b
     Example:
       kvoracle targets
+      kvoracle targets --releases
     """
+    if releases:
+        from campaigns.release_listing import listing
+
+        click.echo("\n".join(listing()))
+        return
     from targets.registry import known_targets
 
     known = known_targets()

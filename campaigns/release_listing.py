@@ -1,0 +1,50 @@
+"""Which families, operations and calls each supported release has, as text for people.
+
+Guarantees that it only spells out ``targets.sglang.release_table``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oracle.geometry import FAMILIES
+from oracle.operations import OPERATION_TABLE, kind_of
+from targets.sglang.release_table import ReleaseRow, release_table
+
+ABSENT = "."
+
+
+def listing() -> list[str]:
+    """The lines: a column for each release and a row for each operation, then what each release gained and lost."""
+    rows = release_table()
+    letters = ", ".join(f"{family[0]} {family}" for family in FAMILIES)
+    kinds = [kind_of(kind.operation()) for kind in OPERATION_TABLE]
+    wide = max(map(len, kinds))
+    lines = [
+        f"Releases 0.5.N; {letters}; {ABSENT} no family has it.",
+        "",
+        _line("", [_short(row.version) for row in rows], wide),
+        _line("families", ["".join(family[0] for family in row.families) for row in rows], wide),
+    ]
+    lines += [_line(kind, [_cell(row, kind) for row in rows], wide) for kind in kinds]
+    lines += ["", "Calls that came and went, and how pages are allocated on a CPU:", ""]
+    return lines + [_changes(row, rows) for row in rows]
+
+
+def _line(name: str, cells: Sequence[str], wide: int) -> str:
+    return f"{name:{wide}}  {' '.join(f'{cell:>4}' for cell in cells)}".rstrip()
+
+
+def _short(version: str) -> str:
+    return version.removeprefix("0.5.").replace(".post", "p")
+
+
+def _cell(row: ReleaseRow, kind: str) -> str:
+    found = [name[0] for name, family in row.families.items() if kind in family.operations]
+    return "".join(found) or ABSENT
+
+
+def _changes(row: ReleaseRow, rows: Sequence[ReleaseRow]) -> str:
+    wide = max(len(one.version) for one in rows)
+    changes = [f"+{call}" for call in row.gained] + [f"-{call}" for call in row.lost]
+    return f"{row.version:{wide}}  {row.kernels:8}  {' '.join(changes)}".rstrip()
