@@ -90,7 +90,9 @@ class _Narrated(Session):
             if isinstance(operation, Fork):
                 self.told.append(Step(self.index, kind_of(operation), None))
             self._finish_last()
-            self._ledger.follow(self._lanes[0].last.mapping, self.caller.books)
+            last = self._lanes[0].last
+            mapping = last.mapping if isinstance(last, Snapshot) else None
+            self._ledger.follow(mapping, self.caller.books)
             self._look(found)
             # Where another difference stopped the operation, the caller's books stopped in the middle of it.
             if status != "stopped":

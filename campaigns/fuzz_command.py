@@ -21,7 +21,7 @@ from campaigns.report import WIDTH, render
 from campaigns.run_identity import first_line
 from campaigns.verdict import CLEAN, FINDINGS, Verdict
 from oracle.errors import UsageError
-from oracle.geometry import FAMILIES, Family, Level
+from oracle.geometry import ALL_FAMILIES, Family, Level
 from oracle.trace import CALLERS, Callers
 
 LARGEST_SEED = 2**64 - 1
@@ -33,7 +33,7 @@ LARGEST_SEED = 2**64 - 1
     "--family",
     "families",
     multiple=True,
-    type=click.Choice(FAMILIES),
+    type=click.Choice(ALL_FAMILIES),
     help="A kind of allocator; may be repeated (default: all that a target has).",
 )
 @click.option(
@@ -128,7 +128,7 @@ def fuzz(
     seconds, examples = check_budget(seconds, examples)
     options = FuzzOptions(
         targets=list(dict.fromkeys(targets)),
-        families=tuple(dict.fromkeys(families)) or FAMILIES,
+        families=tuple(dict.fromkeys(families)) or ALL_FAMILIES,
         asked=bool(families),
         callers=callers,
         level=level,

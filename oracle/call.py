@@ -33,8 +33,28 @@ Method = Literal[
     "resize",
     "backup_state",
     "restore_state",
+    "flush",
+    "flush_deferred",
+    "ensure_capacity",
+    "reclaim_plan",
+    "can_reserve",
+    "check_decode_capacity",
+    "evict_to_free_tokens",
+    "prepare_mamba_allocation",
+    "full_tokens_before_mamba_recheck",
+    "translate",
+    "set_move_gate",
+    "begin_forward",
+    "fire_event",
+    "alloc_physical",
+    "cancel_physical_reservation",
+    "finish_load",
+    "make_room",
+    "compact_holes",
 ]
-Pool = Literal["composite", "full", "swa"]
+Pool = Literal["composite", "full", "swa", "state"]
+Gate = Literal["closed", "open", "absent"]
+Side = Literal["low", "high"]
 
 
 class Segment(Struct, frozen=True):
@@ -44,11 +64,34 @@ class Segment(Struct, frozen=True):
     start_pos: int
 
 
+class TreeRow(Struct, frozen=True):
+    """What the prefix tree of an eviction holds: whole pages of a row, the position of the first slot in the row, and
+    whether they have peers.
+    """
+
+    slots: tuple[int, ...]
+    start_pos: int
+    bound: bool
+
+
+class Tree(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The prefix tree that an eviction may take from (``oracle.fake_tree``): rows and states, oldest first.
+
+    ``direct``: FULL pages are freed on the FULL band itself (and so at once, also in a group), after their peers by
+    ``free_swa_segment``; otherwise by the composite's segment frees, which an open group defers.
+    """
+
+    rows: tuple[TreeRow, ...] = ()
+    states: tuple[int, ...] = ()
+    direct: bool = True
+
+
 class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A method, the allocator it is called on, and its arguments. Fields that the method does not take keep their default.
 
     ``pool`` is ``composite`` for the allocator itself (also for token and paged ones), ``full`` or ``swa`` for a direct
-    call on a sub-allocator of a hybrid one (contract_paged_swa §6.4).
+    call on a sub-allocator of a hybrid one (contract_paged_swa §6.4), or on a band of a unified one; ``state`` for its
+    allocator of states, whose slots are virtual states.
 
     | method | fields |
     |---|---|
@@ -63,6 +106,21 @@ class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     | set_full_to_swa_mapping | ``slots`` (FULL), ``peers`` (SWA) |
     | clear_full_to_swa_mapping, translate_loc_from_full_to_swa | ``slots`` |
     | resize | ``size``, ``size_swa`` |
+    | flush (band) | ``urgent`` |
+    | flush_deferred | |
+    | ensure_capacity, can_reserve, reclaim_plan | ``need``, ``need_swa`` (slots; None: as ``need``); the last two also ``evictable_full``, ``evictable_swa`` (slots), ``empty_pool``, and ``prefer_swa`` (plan) or ``token_slack`` (reserve) |
+    | check_decode_capacity, evict_to_free_tokens | ``need``, ``need_swa`` (None: not passed), ``tree`` (None: there is none), ``prefer_swa`` |
+    | prepare_mamba_allocation, full_tokens_before_mamba_recheck | ``need`` (states) |
+    | translate (band) | ``slots``: virtual slots of that band |
+    | set_move_gate (band) | ``gate`` (0 or 1), ``gate_state`` |
+    | begin_forward | ``event`` (a new number), ``slots``: FULL slots that it writes |
+    | fire_event | ``event`` |
+    | alloc_physical (band) | ``need`` (slots) |
+    | cancel_physical_reservation (band) | ``slots``: physical slots |
+    | finish_load | |
+    | make_room, compact_holes (band swa) | ``side``, ``need`` (bytes of the whole open space on that side) |
+
+    For unified families ``peers`` of set_full_to_swa_mapping are physical SWA slots of a reservation (contract_unified §5).
 
     ``wide`` says that index tensors are int64 rather than int32 (rows of a request table are int32). ``overwrite`` says
     that the caller fills every tensor it passed with zeros right after the call returned (or raised).
@@ -83,5 +141,17 @@ class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     segments: tuple[Segment, ...] = ()
     size: int = 0
     size_swa: int = 0
+    need_swa: int | None = None
+    evictable_full: int = 0
+    evictable_swa: int = 0
+    empty_pool: bool = False
+    prefer_swa: bool = False
+    token_slack: bool = False
+    urgent: bool = False
+    tree: Tree | None = None
+    gate: int = 0
+    gate_state: Gate = "closed"
+    event: int = 0
+    side: Side = "low"
     wide: bool = True
     overwrite: bool = False

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from oracle.call import Call
 from oracle.contract import Contract
-from oracle.geometry import Geometry
+from oracle.geometry import BANDS, WITH_PEERS, Geometry
 from oracle.legality import UNALIGNED_START, Breaches
 from oracle.observation import Outcome
 from oracle.operations import Alloc, Backup, Base, Decode, Extend, ExtendTail, Load, Restore, Unit
@@ -38,7 +38,8 @@ class Caller:
     """The caller of one allocator of ``geometry``, which follows ``contract``: it says what exists and what is legal.
 
     ``may_break``: the preconditions that the caller may break, None for all of them, empty for a legal caller.
-    ``available_full`` and ``available_swa`` are the public available sizes in slots, set by the runner before each plan.
+    ``available_full``, ``available_swa``, ``available_joint`` (both at once, where that is not their minimum) and
+    ``available_states`` are the public available sizes in slots, set by the runner before each plan.
     """
 
     def __init__(
@@ -52,7 +53,10 @@ class Caller:
         self.contract = contract
         self.may_break = may_break
         self.page_size = geometry.page_size
-        self.hybrid = geometry.family == "hybrid-swa"
+        self.hybrid = geometry.family in WITH_PEERS
+        """Whether FULL slots have peers."""
+        self.bands = BANDS.get(geometry.family, ())
+        self.unified = bool(self.bands)
         self.books = Ownership(geometry.page_size)
         self.saved: Ownership | None = None
         """The books as they were at the last backup."""
@@ -60,15 +64,19 @@ class Caller:
         """Whether only allocations came after the last backup, so that a restore is legal."""
         self.available_full = geometry.size
         self.available_swa = geometry.size_swa if self.hybrid else geometry.size
+        self.available_joint: int | None = None
+        self.available_states = 0
 
     def plan(self, operation: Base) -> Plan:
         """The calls of ``operation``, one after the other; each wants the outcome of the last."""
-        from oracle.planning import PLANNERS
+        from oracle.planning import planner_of
+        from oracle.planning.moves import guarded
 
         self.saved_is_valid = self.saved_is_valid and isinstance(operation, ALLOCATING)
         self.books.written.clear()
         self.books.loaded_peers.clear()
-        return PLANNERS[type(operation)](self, operation)
+        plan = planner_of(type(operation), self.geometry.family)(self, operation)
+        return guarded(self, plan) if self.unified else plan
 
     def allows(self, breaches: Iterable[str]) -> bool:
         """Whether this caller makes a call that breaks ``breaches``."""
@@ -92,9 +100,10 @@ class Caller:
             return (1 + amount % LARGEST_AMOUNT_PAGES) * size
         if unit == "edge":
             return (1 + amount // 3 % LARGEST_AMOUNT_PAGES) * size + amount % 3 - 1
-        available = (
-            self.available_full if full_only else min(self.available_full, self.available_swa)
-        )
+        available = self.available_full
+        if not full_only:
+            joint = available if self.available_joint is None else self.available_joint
+            available = min(available, self.available_swa, joint)
         step = amount % 8
         pages = available // size + ((step + 1) // 2 if step % 2 else -(step // 2))
         return max(0, pages * size + room)

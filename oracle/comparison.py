@@ -8,6 +8,8 @@ from typing import Any
 from msgspec import Struct
 
 from oracle.observation import Outcome, PoolState, Snapshot
+from oracle.unified_comparison import unified_quantities
+from oracle.unified_observation import AnySnapshot, UnifiedSnapshot
 
 NEIGHBOURS = 2
 
@@ -40,12 +42,14 @@ def compare_outcomes(expected: Outcome, got: Outcome) -> Difference | None:
         return Difference("counted", str(expected.counted), str(got.counted), signal=True)
     if expected.value != got.value:
         return Difference("returned", *_first_difference(expected.value, got.value))
+    if expected.evicted != got.evicted:
+        return Difference("evicted", *_first_difference(expected.evicted, got.evicted))
     if expected.dtype and expected.dtype != got.dtype:
         return Difference("returned dtype", expected.dtype, got.dtype)
     return None
 
 
-def compare_snapshots(expected: Snapshot, got: Snapshot) -> Difference | None:
+def compare_snapshots(expected: AnySnapshot, got: AnySnapshot) -> Difference | None:
     """The first difference between two states, in the order in which a person would want to know."""
     if expected == got:
         return None
@@ -55,7 +59,16 @@ def compare_snapshots(expected: Snapshot, got: Snapshot) -> Difference | None:
     return None
 
 
-def _quantities(expected: Snapshot, got: Snapshot) -> Iterator[tuple[str, Any, Any]]:
+def _quantities(expected: AnySnapshot, got: AnySnapshot) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(expected, Snapshot) and isinstance(got, Snapshot):
+        yield from _static_quantities(expected, got)
+    elif isinstance(expected, UnifiedSnapshot) and isinstance(got, UnifiedSnapshot):
+        yield from unified_quantities(expected, got)
+    else:
+        yield "kind of state", type(expected).__name__, type(got).__name__
+
+
+def _static_quantities(expected: Snapshot, got: Snapshot) -> Iterator[tuple[str, Any, Any]]:
     yield from _pool_quantities("full", expected.full, got.full)
     if expected.swa is not None and got.swa is not None:
         yield from _pool_quantities("swa", expected.swa, got.swa)

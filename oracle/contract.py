@@ -1,4 +1,4 @@
-"""The choices in which correct targets of a family may differ, by name (contract_paged_swa §13).
+"""The choices in which correct targets of a family may differ, by name (contract_paged_swa §13, contract_unified §12).
 
 A field covers order, timing, refusal, what is signalled and which methods exist. No field ever encodes a lost, doubled or
 padding page: where a release behaves so, the prediction is what an allocator of its order and timing would rightly do, and
@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import Literal
 
 from msgspec import Struct
+
+from oracle.unified_methods import UNIFIED_BAND_METHODS, UNIFIED_METHODS
 
 Pile = Literal["plain", "swa-set", "swa-pages", "full-only", "full-group"]
 """What a hybrid allocator flushes at a group end: frees of both sides, gathered SWA slots, SWA pages, frees of the FULL
@@ -45,6 +47,8 @@ HYBRID_METHODS = (POOL_METHODS - {"free_page_ids"}) | {
 
 PEER_MAPPED = "swa.peer_mapped"
 PEER_RELEASED = "swa.peer_released"
+SEGMENT_BOUND = "unified_swa.segment_bound"
+SEGMENT_RELEASED = "unified_swa.segment_released"
 
 
 class Contract(Struct, frozen=True, kw_only=True):
@@ -114,9 +118,34 @@ class Contract(Struct, frozen=True, kw_only=True):
     """Row "SWA flush order at group end", the piles that exist. With "full-group" the FULL pool's own group is opened (row
     "FULL deferral")."""
 
+    unbound_pages: Literal["trusted", "filtered", "refused"] = "trusted"
+    """contract_unified §12, `free_swa_segment` (as all rows below): what a segment free that gives up peers does with pages
+    that have none: unbinds them as if they had, leaves them out, or raises an assertion before anything changes."""
+    full_only_segments: Literal["full-only", "two-sided"] = "full-only"
+    """Row `free_full_segment`: it frees the FULL side only, or is ``free_segment`` (at page size 1 ``free_full``) and needs no
+    pile of its own. Two-sided, it frees peers too if there are any."""
+    single_slot_segments: Literal["representatives", "set-shaped"] = "representatives"
+    """Row `free_segment` ps=1: at page size 1 segment frees work as at any other, or are ``free`` and ``free_swa``."""
+    hole_choice: Literal["nearest-own-end", "list-head"] = "nearest-own-end"
+    """Row "hole choice": which holes an allocation draws when it does not need them all."""
+    eviction: Literal["planned", "planned-without-stopping", "per-side"] = "planned"
+    """Row "evict": the plan of the shared bytes as quota, with or without asking before each row whether it is enough; or what
+    each side lacks by itself."""
+    strange_ids: Literal["padding", "undefined"] = "padding"
+    """Row "translate": negative ids and ids past the table give the padding page, or are the caller's risk."""
+
 
 def current_contract(family: str, *, power_of_two_pages: bool = False) -> Contract:
     """The contract of SGLang 0.5.22 and 0.5.23 and of our own targets for ``family``."""
+    if family in UNIFIED_METHODS:
+        return Contract(
+            methods=UNIFIED_METHODS[family],
+            pool_methods=UNIFIED_BAND_METHODS[family],
+            invariants=frozenset({SEGMENT_BOUND, SEGMENT_RELEASED}),
+            power_of_two_pages=power_of_two_pages,
+            has_counter=True,
+            has_debug=False,
+        )
     if family == "hybrid-swa":
         return Contract(
             methods=HYBRID_METHODS,

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from oracle.errors import UsageError
 from oracle.finding import FINDING_KINDS, Finding
-from oracle.geometry import FAMILIES
+from oracle.geometry import ALL_FAMILIES
 from oracle.legality import BREACHES
 
 
@@ -42,7 +42,7 @@ class FindingPattern(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     def check(self, where: str) -> None:
         """Raise ``UsageError`` that begins with ``where`` when the pattern can match nothing, or would match everything."""
         for name, listed, known in (
-            ("family", self.family, FAMILIES),
+            ("family", self.family, ALL_FAMILIES),
             ("kind", self.kind, FINDING_KINDS),
             ("breach", self.breach, ("", *BREACHES)),
         ):

@@ -8,14 +8,34 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
+from oracle.byte_buffer import BandName, Buffer, Grid, check_buffer, grids_of
 from oracle.errors import UsageError
 
-Family = Literal["token", "paged", "hybrid-swa"]
+Family = Literal[
+    "token", "paged", "hybrid-swa", "unified-swa", "unified-mamba-swa", "unified-mamba"
+]
 Level = Literal["off", "warn", "strict"]
 
 FAMILIES: tuple[Family, ...] = ("token", "paged", "hybrid-swa")
+"""Pools of fixed sizes, in slots."""
+
+UNIFIED_FAMILIES: tuple[Family, ...] = ("unified-swa", "unified-mamba-swa", "unified-mamba")
+"""Pools that share one buffer of bytes."""
+
+ALL_FAMILIES: tuple[Family, ...] = FAMILIES + UNIFIED_FAMILIES
+
+BANDS: dict[Family, tuple[BandName, ...]] = {
+    "unified-swa": ("full", "swa"),
+    "unified-mamba-swa": ("full", "swa", "state"),
+    "unified-mamba": ("full", "state"),
+}
+"""The pools of each unified family."""
+
+WITH_PEERS: frozenset[Family] = frozenset({"hybrid-swa", "unified-swa", "unified-mamba-swa"})
+"""The families that have an SWA pool beside the FULL one."""
+
 LEVELS: tuple[Level, ...] = ("off", "warn", "strict")
 
 LARGEST_SIZE = 1 << 20
@@ -28,6 +48,9 @@ class Geometry(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ``size`` is the FULL pool (the only pool of the token and paged families), ``size_swa`` the SWA pool of a hybrid
     one and 0 elsewhere. Sizes need not be multiples of ``page_size``; the remainder is lost (contract_paged_swa §1).
     ``need_sort`` selects the staged, sorted free list (§4, §5.1).
+
+    Unified families have a ``buffer`` (in bytes), which the others lack; ``size`` and ``size_swa`` are then the static
+    caps on what each side may hand out, both 0 where none were given (contract_unified §2).
     """
 
     family: Family
@@ -35,6 +58,25 @@ class Geometry(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     page_size: int = 1
     size_swa: int = 0
     need_sort: bool = False
+    buffer: Buffer | UnsetType = UNSET
+
+    @property
+    def bytes_shared(self) -> Buffer:
+        """The buffer of a unified family. Raises ``UsageError`` where there is none."""
+        if isinstance(self.buffer, UnsetType):
+            raise UsageError(f"a geometry of the {self.family} family needs a buffer")
+        return self.buffer
+
+    def grids(self) -> dict[BandName, Grid]:
+        """Each band's grid of pages over the buffer, FULL first. Raises ``UsageError`` where there is no buffer."""
+        return grids_of(self.bytes_shared, self.page_size)
+
+    @property
+    def full_slots(self) -> int:
+        """One more than the largest FULL slot that can ever be handed out."""
+        if self.family in BANDS:
+            return self.grids()["full"].ids * self.page_size
+        return self.size + self.page_size
 
     def check(self) -> None:
         """Raise ``UsageError`` with one sentence when no allocator of this geometry can exist."""
@@ -46,6 +88,11 @@ class Geometry(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise UsageError(
                 f"the token family has page size 1, not {self.page_size}: use the paged family"
             )
+        if self.family in BANDS:
+            self._check_unified()
+            return
+        if not isinstance(self.buffer, UnsetType):
+            raise UsageError(f"the {self.family} family shares no buffer, so it must not be given")
         self._check_pool("FULL" if self.family == "hybrid-swa" else "KV", self.size)
         if self.family == "hybrid-swa":
             self._check_pool("SWA", self.size_swa)
@@ -53,6 +100,22 @@ class Geometry(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise UsageError(
                 f"the {self.family} family has no SWA pool, so size_swa must be 0, not {self.size_swa}"
             )
+
+    def _check_unified(self) -> None:
+        if self.need_sort:
+            raise UsageError("a unified allocator has no staged list, so need_sort must be false")
+        check_buffer(self.bytes_shared, self.page_size, BANDS[self.family])
+        caps = (self.size, self.size_swa)
+        if self.family == "unified-mamba" and any(caps):
+            raise UsageError(
+                "the unified-mamba family has no static caps: size and size_swa must be 0"
+            )
+        if min(caps) < 0 or (any(caps) and not all(caps)):
+            raise UsageError(
+                f"static caps are both given or both 0, not {self.size} and {self.size_swa}"
+            )
+        if self.family == "unified-mamba-swa" and not all(caps):
+            raise UsageError("the unified-mamba-swa family needs the static caps size and size_swa")
 
     def _check_pool(self, pool: str, size: int) -> None:
         if not self.page_size <= size <= LARGEST_SIZE:

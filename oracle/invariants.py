@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from oracle.contract import PEER_MAPPED, PEER_RELEASED
+from oracle.contract import PEER_MAPPED, PEER_RELEASED, SEGMENT_BOUND, SEGMENT_RELEASED
 from oracle.geometry import LEVELS, Level
 
 Bucket = Literal["SOFTEN", "GUARD", "FATAL_CONTAINABLE", "FATAL_UNCONTAINABLE"]
@@ -46,9 +46,14 @@ class Invariant(Struct, frozen=True):
 
 
 class Registry:
-    """The invariants by name. A name is declared once."""
+    """The invariants by name. A name is declared once.
 
-    def __init__(self) -> None:
+    ``accepts_repeats``: an equal declaration of a name is the same one again (a module that declares is imported again);
+    one that differs is always refused (contract_unified §11 B5).
+    """
+
+    def __init__(self, *, accepts_repeats: bool = False) -> None:
+        self._accepts_repeats = accepts_repeats
         self._invariants: dict[str, Invariant] = {}
 
     def declare(
@@ -63,10 +68,11 @@ class Registry:
             raise ValueError(f"bucket {bucket!r} of invariant {name!r} is none of {BUCKETS}")
         if bucket == "FATAL_UNCONTAINABLE" and recover is not None:
             raise ValueError(f"invariant {name!r} is FATAL_UNCONTAINABLE, so it takes no recover")
-        if name in self._invariants:
-            raise ValueError(f"invariant {name!r} is already declared: {self._invariants[name]}")
-        self._invariants[name] = Invariant(name, bucket, recover)
-        return self._invariants[name]
+        declared = Invariant(name, bucket, recover)
+        known = self._invariants.setdefault(name, declared)
+        if known is not declared and not (self._accepts_repeats and known == declared):
+            raise ValueError(f"invariant {name!r} is already declared: {known}")
+        return known
 
     def __getitem__(self, name: str) -> Invariant:
         return self._invariants[name]
@@ -107,6 +113,8 @@ def is_true(text: str | None) -> bool:
     return text is not None and text.lower() in ("1", "true")
 
 
-ALLOCATOR_INVARIANTS = Registry()
+ALLOCATOR_INVARIANTS = Registry(accepts_repeats=True)
 ALLOCATOR_INVARIANTS.declare(PEER_MAPPED, "FATAL_UNCONTAINABLE")
 ALLOCATOR_INVARIANTS.declare(PEER_RELEASED, "GUARD")
+ALLOCATOR_INVARIANTS.declare(SEGMENT_BOUND, "FATAL_UNCONTAINABLE")
+ALLOCATOR_INVARIANTS.declare(SEGMENT_RELEASED, "FATAL_UNCONTAINABLE")

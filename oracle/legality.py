@@ -1,7 +1,7 @@
 """Whether the caller keeps the contract: for each form of call the preconditions that it breaks, by name.
 
 Judged from the caller's own books (``oracle.ownership``), never from the allocator's state. An empty result means that
-the call is legal (contract_paged_swa §3 to §6, the preconditions).
+the call is legal (contract_paged_swa §3 to §6, contract_unified §9, the preconditions).
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ FREED_ROW_MAPPED = "freed-row-mapped"
 RAW_SLOTS = "raw-slots"
 MISUSE = "misuse"
 RESTORE_AFTER_FREES = "restore-after-frees"
+GUARDED_MOVE = "guarded-move"
+UNBOUND_RESERVATION = "unbound-reservation"
 
 BREACHES: Breaches = (
     STALE,
@@ -54,6 +56,8 @@ BREACHES: Breaches = (
     RAW_SLOTS,
     MISUSE,
     RESTORE_AFTER_FREES,
+    GUARDED_MOVE,
+    UNBOUND_RESERVATION,
 )
 """Every precondition that a caller can break, by name."""
 

@@ -19,12 +19,13 @@ from oracle.contract import Contract
 from oracle.errors import UsageError
 from oracle.finding import Finding, FindingKind
 from oracle.geometry import Geometry, Mode
-from oracle.laws import Laws, Violation
-from oracle.observation import Outcome, Snapshot
+from oracle.laws import Violation, make_laws
+from oracle.observation import Outcome
 from oracle.operations import Base, kind_of
 from oracle.reference import Reference, make_reference
 from oracle.target import Target
 from oracle.trace import Callers, Trace
+from oracle.unified_observation import AnySnapshot
 
 Status = Literal["done", "skipped", "stopped"]
 
@@ -61,7 +62,7 @@ class _Lane:
     def __init__(self, target: Target, geometry: Geometry, mode: Mode) -> None:
         self.target = target
         target.reset(geometry, mode)
-        self.laws = Laws(geometry)
+        self.laws = make_laws(geometry)
         self.last = target.snapshot()
 
 
@@ -182,9 +183,9 @@ class Session:
         planned: Planned,
         operation: Base,
         expected: Outcome | None,
-        state: Snapshot | None,
+        state: AnySnapshot | None,
         got: Outcome,
-        after: Snapshot,
+        after: AnySnapshot,
     ) -> None:
         before, lane.last = lane.last, after
         start = perf_counter()
@@ -286,6 +287,9 @@ class Session:
         available = queries.get("available_size", 0)
         self.caller.available_full = queries.get("full_available_size", available)
         self.caller.available_swa = queries.get("swa_available_size", available)
+        if self.caller.unified:
+            self.caller.available_joint = available
+            self.caller.available_states = queries.get("state_schedulable_size", 0)
 
 
 def run_trace(

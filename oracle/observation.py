@@ -19,6 +19,16 @@ class Hit(Struct, frozen=True):
     count: int
 
 
+class Eviction(Struct, frozen=True):
+    """Something that an eviction took from the tree: a row of ``Tree.rows`` or a state of ``Tree.states``, by its index.
+
+    ``swa``: the row's peers only; ``full``: its FULL pages, which had no peers (any more); ``both``: both in one free.
+    """
+
+    index: int
+    part: Literal["swa", "full", "both", "state"]
+
+
 class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one call gave back.
 
@@ -31,6 +41,9 @@ class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``counted``: the names in ``hits`` for which the release's own counter moved by that hit's count (§2: GUARD at warn);
     None when the target has no counter that can be read.
     ``dtype``: of a returned tensor ("int64"), "" when none was returned.
+
+    Calls that return something else than slots (contract_unified §5 to §10): a verdict is the value (1,) or (0,), a count or
+    size (n,), a plan (full, swa) in slots. ``evicted``: what was taken from the tree, in order.
     """
 
     value: tuple[int, ...] | None = None
@@ -39,6 +52,7 @@ class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     hits: tuple[Hit, ...] = ()
     counted: tuple[Hit, ...] | None = None
     dtype: str = ""
+    evicted: tuple[Eviction, ...] = ()
 
 
 class PoolState(Struct, kw_only=True):

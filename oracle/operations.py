@@ -15,8 +15,24 @@ from typing import Literal
 
 from msgspec import Struct
 
-Unit = Literal["tokens", "pages", "edge", "left"]
-"""How an ``amount`` is read: slots; whole pages; whole pages and one slot more or less; what is left, exactly or nearly."""
+from oracle.operation_base import Base as Base
+from oracle.operation_base import Unit as Unit
+from oracle.unified_operations import BandTranslate as BandTranslate
+from oracle.unified_operations import BeginForward as BeginForward
+from oracle.unified_operations import BindReserved as BindReserved
+from oracle.unified_operations import CancelReserved as CancelReserved
+from oracle.unified_operations import Capacity as Capacity
+from oracle.unified_operations import EvictForAlloc as EvictForAlloc
+from oracle.unified_operations import FinishLoad as FinishLoad
+from oracle.unified_operations import FireEvent as FireEvent
+from oracle.unified_operations import Flush as Flush
+from oracle.unified_operations import FlushDeferred as FlushDeferred
+from oracle.unified_operations import Gate as Gate
+from oracle.unified_operations import MakeRoom as MakeRoom
+from oracle.unified_operations import Reserve as Reserve
+from oracle.unified_operations import StateAlloc as StateAlloc
+from oracle.unified_operations import StateFree as StateFree
+from oracle.unified_operations import StateRoom as StateRoom
 
 SetMethod = Literal["free", "free_swa", "free_full"]
 SegmentMethod = Literal["free_segment", "free_swa_segment", "free_full_segment"]
@@ -32,10 +48,6 @@ FreeMethod = Literal[
 ]
 Arrangement = Literal["ascending", "descending", "doubled"]
 SegmentArrangement = Literal["ascending", "descending", "sharing"]
-
-
-class Base(Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", omit_defaults=True):
-    """The base of every operation: plain data, one JSON object with a ``kind``."""
 
 
 class Alloc(Base, frozen=True, tag="alloc"):
@@ -281,10 +293,19 @@ Operation = (
     | ClearMapping | Translate | Evict | Free | FreeSegment | FreeSegments | FreePages | Release
     | StaleFree | RawFree | EmptyFree | GroupBegin | GroupEnd | Merge | Clear | Resize
     | Backup | Restore | Misuse | Drain
+    | Flush | FlushDeferred | Capacity | EvictForAlloc | StateAlloc | StateFree | StateRoom
+    | BandTranslate | Gate | BeginForward | FireEvent | Reserve | BindReserved | CancelReserved
+    | FinishLoad | MakeRoom
 )  # fmt: skip
 
-EVERYWHERE = frozenset({"token", "paged", "hybrid-swa"})
+STATIC = frozenset({"token", "paged", "hybrid-swa"})
+UNIFIED = frozenset({"unified-swa", "unified-mamba-swa", "unified-mamba"})
+EVERYWHERE = STATIC | UNIFIED
 HYBRID = frozenset({"hybrid-swa"})
+PEERED = frozenset({"hybrid-swa", "unified-swa", "unified-mamba-swa"})
+UNIFIED_PEERED = UNIFIED & PEERED
+STATEFUL = frozenset({"unified-mamba-swa", "unified-mamba"})
+FLOATING = frozenset({"unified-mamba-swa"})
 
 
 class Kind(Struct, frozen=True):
@@ -299,7 +320,7 @@ class Kind(Struct, frozen=True):
 OPERATION_TABLE: tuple[Kind, ...] = (
     Kind(Alloc, EVERYWHERE, weight=1),
     Kind(Extend, EVERYWHERE, weight=8),
-    Kind(ExtendTail, HYBRID, weight=5),
+    Kind(ExtendTail, PEERED, weight=5),
     Kind(Decode, EVERYWHERE, weight=5),
     Kind(Fork, EVERYWHERE, weight=2),
     Kind(Load, HYBRID, weight=3),
@@ -308,7 +329,7 @@ OPERATION_TABLE: tuple[Kind, ...] = (
     Kind(ReturnPeers, HYBRID, weight=2),
     Kind(ClearMapping, HYBRID, weight=4),
     Kind(Translate, HYBRID, weight=2),
-    Kind(Evict, HYBRID, weight=6),
+    Kind(Evict, PEERED, weight=6),
     Kind(Free, EVERYWHERE, weight=7),
     Kind(FreeSegment, EVERYWHERE, weight=8),
     Kind(FreeSegments, EVERYWHERE, weight=6),
@@ -319,12 +340,28 @@ OPERATION_TABLE: tuple[Kind, ...] = (
     Kind(EmptyFree, EVERYWHERE, weight=2),
     Kind(GroupBegin, EVERYWHERE, weight=4),
     Kind(GroupEnd, EVERYWHERE, weight=4),
-    Kind(Merge, EVERYWHERE, weight=2),
+    Kind(Merge, STATIC, weight=2),
     Kind(Clear, EVERYWHERE, weight=1),
-    Kind(Resize, EVERYWHERE, weight=1),
-    Kind(Backup, EVERYWHERE, weight=1),
-    Kind(Restore, EVERYWHERE, weight=1),
+    Kind(Resize, STATIC, weight=1),
+    Kind(Backup, STATIC, weight=1),
+    Kind(Restore, STATIC, weight=1),
     Kind(Misuse, frozenset({"token", "hybrid-swa"}), hostile=True, weight=1),
+    Kind(Flush, UNIFIED, weight=6),
+    Kind(FlushDeferred, STATEFUL, weight=1),
+    Kind(Capacity, UNIFIED, weight=5),
+    Kind(EvictForAlloc, UNIFIED, weight=6),
+    Kind(StateAlloc, STATEFUL, weight=5),
+    Kind(StateFree, STATEFUL, weight=5),
+    Kind(StateRoom, STATEFUL, weight=2),
+    Kind(BandTranslate, UNIFIED, weight=2),
+    Kind(Gate, UNIFIED, weight=1),
+    Kind(BeginForward, UNIFIED, weight=2),
+    Kind(FireEvent, UNIFIED, weight=2),
+    Kind(Reserve, UNIFIED_PEERED, weight=2),
+    Kind(BindReserved, UNIFIED_PEERED, weight=2),
+    Kind(CancelReserved, UNIFIED_PEERED, weight=1),
+    Kind(FinishLoad, UNIFIED_PEERED, weight=2),
+    Kind(MakeRoom, FLOATING, weight=1),
 )
 """Every operation that a generator may draw (``Drain`` ends a trace and is not drawn)."""
 

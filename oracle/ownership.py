@@ -50,6 +50,18 @@ class Ownership:
         """FULL slots whose KV was written, on both pools, because of the last call."""
         self.loaded_peers: list[int] = []
         """FULL slots for whose new peers the KV was loaded again because of the last call."""
+        self.states: list[int] = []
+        """States that are held, the newest last (families with states)."""
+        self.stale_states: list[int] = []
+        """States that went back, the newest last."""
+        self.reservations: list[tuple[int, ...]] = []
+        """Physical SWA slots that wait for a load, an entry for each reservation."""
+        self.loading = False
+        """Whether a load from the host was begun and not yet finished."""
+        self.gates: set[tuple[str, int]] = set()
+        """The move gates that are installed, as band and number."""
+        self.events = 0
+        """How many forward passes were launched: their events are 0 to this - 1."""
         self._identity = 0
 
     def newest(self, index: int) -> Request | None:
@@ -149,3 +161,7 @@ class Ownership:
         self.peered.clear()
         self.straddled.clear()
         self.tags.clear()
+        self.stale_states += self.states
+        self.states.clear()
+        self.reservations.clear()
+        self.loading = False

@@ -7,7 +7,8 @@ from typing import Protocol, runtime_checkable
 from oracle.call import Call
 from oracle.contract import Contract
 from oracle.geometry import Geometry, Mode
-from oracle.observation import Outcome, Snapshot
+from oracle.observation import Outcome
+from oracle.unified_observation import AnySnapshot
 
 
 @runtime_checkable
@@ -30,5 +31,5 @@ class Target(Protocol):
     def apply(self, call: Call) -> Outcome:
         """Perform the call. Never raises for what the allocator raises: that is part of the outcome."""
 
-    def snapshot(self) -> Snapshot:
-        """The whole state, read without changing it."""
+    def snapshot(self) -> AnySnapshot:
+        """The whole state, read without changing it: a ``UnifiedSnapshot`` for the unified families."""

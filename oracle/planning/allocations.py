@@ -27,7 +27,7 @@ class _Growth(Struct):
 def plan_alloc(caller: Caller, operation: op.Alloc) -> Plan:
     """A new request; hybrid allocators with pages have no ``alloc``, so it becomes an extend (§6.2)."""
     amount = caller.slots_of(operation.amount, operation.unit)
-    if caller.hybrid and caller.page_size > 1:
+    if caller.hybrid and caller.page_size > 1 and not caller.unified:
         yield from _grow_together(caller, [_Growth(None, 0, amount)], False)
         return
     if operation.unit == "tokens":
@@ -93,11 +93,7 @@ def plan_extend_tail(caller: Caller, operation: op.ExtendTail) -> Plan:
     if operation.aligned and tail:
         start = (sequence - tail) // size * size
         tail = max(0, sequence - max(start, -(-prefix // size) * size))
-    breaches = []
-    if tail and (sequence - tail) % size:
-        breaches.append(legality.UNALIGNED_TAIL)
-    if prefix % size:
-        breaches.append(legality.TOMBSTONED_PARTIAL_PAGE)
+    breaches = _tail_breaches(caller, request, sequence - tail if tail else 0)
     growth = _Growth(request, prefix, amount)
     call = Call(
         method="alloc_extend_swa_tail",
@@ -111,8 +107,12 @@ def plan_extend_tail(caller: Caller, operation: op.ExtendTail) -> Plan:
     if outcome.value:
         request = request or caller.books.open_request()
         peered = outcome.value[amount - tail :]
+        if caller.unified:
+            peered = _bound_with_tail(
+                caller, request, outcome.value, sequence - tail if tail else sequence
+            )
         caller.books.grow(request, outcome.value, peered=peered)
-        if tail and (sequence - tail) % size:
+        if tail and (sequence - tail) % size and not caller.unified:
             caller.books.straddled.update(slot // size for slot in peered)
 
 
@@ -130,13 +130,40 @@ def plan_fork(caller: Caller, operation: op.Fork) -> Plan:
 
 def plan_load(caller: Caller, operation: op.Load) -> Plan:
     """A row loaded from outside takes whole FULL pages and has no peers (§6.4, direct calls)."""
-    if not caller.hybrid:
+    if not caller.hybrid or caller.unified:
         return
     amount = caller.slots_of(operation.amount, operation.unit, full_only=True)
     amount = -(-amount // caller.page_size) * caller.page_size
     outcome = yield Planned(Call(method="alloc", pool="full", need=amount))
     if outcome.value:
         caller.books.grow(caller.books.open_request(), outcome.value)
+
+
+def _tail_breaches(caller: Caller, request: Request | None, tail_start: int) -> list[str]:
+    """Unified bands bind whole pages, so a tail may start anywhere and a partial page go on (contract_unified §8)."""
+    if caller.unified:
+        return _growing(caller, request) if request is not None else []
+    breaches = []
+    if tail_start % caller.page_size:
+        breaches.append(legality.UNALIGNED_TAIL)
+    if request is not None and len(request.slots) % caller.page_size:
+        breaches.append(legality.TOMBSTONED_PARTIAL_PAGE)
+    return breaches
+
+
+def _bound_with_tail(
+    caller: Caller, request: Request, slots: tuple[int, ...], tail_start: int
+) -> tuple[int, ...]:
+    """The new slots on pages that are bound: new pages that the tail overlaps, and the old partial page if it is."""
+    size, prefix = caller.page_size, len(request.slots)
+    old = -prefix % size
+    bound = bool(old) and request.slots[-1] in caller.books.peered
+    new = (
+        slots[max(old, tail_start // size * size - prefix) :]
+        if tail_start < prefix + len(slots)
+        else ()
+    )
+    return (slots[:old] if bound else ()) + new
 
 
 def _growing(caller: Caller, request: Request) -> list[str]:
@@ -154,7 +181,8 @@ def _grow_together(caller: Caller, batch: list[_Growth], count_pages: bool) -> P
         return
     size = caller.page_size
     pages = sum(-(-(g.prefix + g.amount) // size) - -(-g.prefix // size) for g in batch)
-    counted = count_pages and not caller.hybrid and caller.contract.takes_page_count
+    counted = count_pages and not (caller.hybrid or caller.unified)
+    counted = counted and caller.contract.takes_page_count
     call = Call(
         method="alloc_extend",
         prefix_lens=tuple(growth.prefix for growth in batch),
@@ -179,4 +207,7 @@ def _hand_out(caller: Caller, batch: list[_Growth], call: Call) -> Plan:
         start += growth.amount
         if slots:
             request = growth.request or caller.books.open_request()
-            caller.books.grow(request, slots, peered=_peers(caller, slots))
+            peered = _peers(caller, slots)
+            if caller.unified and caller.hybrid:
+                peered = _bound_with_tail(caller, request, slots, 0)
+            caller.books.grow(request, slots, peered=peered)

@@ -81,7 +81,7 @@ def plan_raw_free(caller: Caller, operation: op.RawFree) -> Plan:
     """Slots that were never handed out: the padding slot, a negative one, a duplicate."""
     if operation.method in SWA_FORMS and not caller.hybrid:
         return
-    last = caller.geometry.size + caller.page_size - 1
+    last = caller.geometry.full_slots - 1
     slots = tuple(max(-1, min(slot, last)) for slot in operation.slots[:MOST_RAW_SLOTS])
     yield from _unowned(caller, operation.method, slots, 0, legality.RAW_SLOTS, operation)
 
@@ -97,7 +97,8 @@ def plan_empty_free(caller: Caller, operation: op.EmptyFree) -> Plan:
         start_pos=start_pos if segment_form else 0,
         wide=operation.wide,
     )
-    yield Planned(call, caller.start_breaches(start_pos) if segment_form else ())
+    checked = segment_form and not caller.unified
+    yield Planned(call, caller.start_breaches(start_pos) if checked else ())
 
 
 def _set_breaches(
@@ -108,6 +109,8 @@ def _set_breaches(
         return found
     if method == "free_full":
         return found + legality.unmapped(caller.books, request, pages)
+    if caller.unified:
+        return found
     if caller.page_size == 1 and caller.contract.unmapped == "reported":
         return found + legality.mapped(caller.books, request, pages)
     return found + legality.whole(caller.books, request, pages)

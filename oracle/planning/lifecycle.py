@@ -8,6 +8,7 @@ from oracle import legality
 from oracle import operations as op
 from oracle.call import Call, Pool
 from oracle.caller import Caller, Plan, Planned
+from oracle.planning.moves import give_back_states_and_loads
 from oracle.planning.segments import release
 
 
@@ -28,6 +29,11 @@ def plan_group_end(caller: Caller, _operation: op.GroupEnd) -> Plan:
     outcome = yield Planned(Call(method="free_group_end"), breaches)
     if not outcome.error:
         caller.books.close_group()
+
+
+def plan_flush_deferred(_caller: Caller, _operation: op.FlushDeferred) -> Plan:
+    """Free what waits in the open group and leave it open (contract_unified §9)."""
+    yield Planned(Call(method="flush_deferred"))
 
 
 def plan_merge(caller: Caller, operation: op.Merge) -> Plan:
@@ -94,6 +100,8 @@ def plan_drain(caller: Caller, _operation: op.Drain) -> Plan:
         if outcome.error:
             return
         caller.books.close_group()
+    if caller.unified:
+        yield from give_back_states_and_loads(caller)
     while caller.books.requests:
         request = caller.books.requests[-1]
         yield from release(caller, request)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oracle.contract import PEER_MAPPED, PEER_RELEASED
+from oracle.contract import PEER_MAPPED, PEER_RELEASED, SEGMENT_BOUND, SEGMENT_RELEASED
 from oracle.invariants import ALLOCATOR_INVARIANTS, BUCKETS, Registry, ResolvedLevel, resolve_level
 
 
@@ -22,8 +22,15 @@ def test_each_bucket_reacts_as_the_matrix_says(bucket, off, warn, strict):
     assert [invariant.reaction(level) for level in ("off", "warn", "strict")] == [off, warn, strict]
 
 
-def test_the_two_allocator_invariants_are_declared():
-    assert ALLOCATOR_INVARIANTS.names() == (PEER_MAPPED, PEER_RELEASED)
+def test_the_allocator_invariants_are_declared():
+    assert ALLOCATOR_INVARIANTS.names() == (
+        PEER_MAPPED,
+        PEER_RELEASED,
+        SEGMENT_BOUND,
+        SEGMENT_RELEASED,
+    )
+    for name in (SEGMENT_BOUND, SEGMENT_RELEASED):
+        assert ALLOCATOR_INVARIANTS[name].bucket == "FATAL_UNCONTAINABLE"
     assert ALLOCATOR_INVARIANTS[PEER_MAPPED].bucket == "FATAL_UNCONTAINABLE"
     assert ALLOCATOR_INVARIANTS[PEER_RELEASED].bucket == "GUARD"
     assert ALLOCATOR_INVARIANTS[PEER_MAPPED].recover is None
@@ -36,6 +43,17 @@ def test_a_name_is_declared_once(bucket):
     first = registry.declare("some.name", "GUARD")
     with pytest.raises(ValueError, match=r"some\.name.*already declared"):
         registry.declare("some.name", bucket)
+    assert registry["some.name"] is first
+
+
+def test_importing_a_declaring_module_again_changes_nothing_but_a_conflict_is_refused():
+    registry = Registry(accepts_repeats=True)
+    first = registry.declare("some.name", "GUARD")
+    assert registry.declare("some.name", "GUARD") is first
+    with pytest.raises(ValueError, match=r"some\.name.*already declared"):
+        registry.declare("some.name", "SOFTEN")
+    with pytest.raises(ValueError, match=r"some\.name.*already declared"):
+        registry.declare("some.name", "GUARD", recover=abs)
     assert registry["some.name"] is first
 
 
