@@ -47,7 +47,7 @@ def make_target(specification: str, *, device: str = "cpu", cache: Path | None =
         release: Target = adapter.make_sglang_target(specification, device=device, cache=cache)
         return release
     name, _, argument = specification.partition(":")
-    if name in ("eager", "canary", "mutant"):
+    if name in ("eager", "fused", "canary", "mutant"):
         return _make_own(specification, device)
     entry_point = _entry_points().get(name)
     if entry_point is None:
@@ -60,6 +60,10 @@ def known_targets() -> list[KnownTarget]:
     no_torch = _why_missing("torch")
     known = [
         _known("eager", "our torch allocators, one torch operation a step", no_torch),
+        _known(
+            "fused", "our Triton allocators, one launch a call", no_torch or _why_missing("triton")
+        ),
+        _known("fused:reference", "the torch path of fused", no_torch),
         _known("oracle", "the prediction itself, as a target", _why_missing("oracle.reference")),
         _known("canary", "eager, wrong once in a hundred traces", no_torch),
         _known("sglang", "the SGLang that is installed here", no_torch or _why_missing("sglang")),
@@ -79,6 +83,11 @@ def _make_own(specification: str, device: str) -> Target:
     if specification == "eager":
         eager: Target = own.EagerTarget(device)
         return eager
+    if specification in ("fused", "fused:reference"):
+        fused = _module("targets.fused.target", specification)
+        reference = specification == "fused:reference"
+        launched: Target = fused.FusedTarget(device, reference=reference)
+        return launched
     if specification == "canary":
         canary: Target = _module("targets.canary", specification).CanaryTarget(device)
         return canary

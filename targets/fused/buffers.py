@@ -79,7 +79,7 @@ class FreeList:
             return (self.head - offset) % self.capacity
         return (self.head + self.count + self.staged_count + offset) % self.capacity
 
-    def released(self, count: int) -> None:
+    def wrote(self, count: int) -> None:
         """``count`` elements were written where ``write`` or ``edge`` said; none is no release."""
         if not count:
             return
@@ -100,7 +100,7 @@ class FreeList:
         """Release ``values`` (1-D, any integer dtype and stride) in the order given: one launch."""
         count = values.numel()
         copy_into((values, self.write(count)))
-        self.released(count)
+        self.wrote(count)
 
     def merge(self) -> None:
         """Sort the staged elements into the free list; nothing to do when none is staged. Waits for nothing."""
@@ -109,6 +109,10 @@ class FreeList:
             self.buffer[: elements.numel()] = elements
             self.head, self.count = 0, elements.numel()
             self.staged, self.staged_count = [], 0
+
+    def new_slots(self, count: int) -> torch.Tensor:
+        """Memory for ``count`` slots that will be handed out."""
+        return self.buffer.new_empty(count)
 
     def everything(self) -> torch.Tensor:
         """The free list, then what is staged: a view, or a copy where the ring wraps."""
@@ -136,7 +140,7 @@ class Pile:
             self.buffer[: self.count] = former
         return self.buffer, self.count, ENDLESS
 
-    def deferred(self, count: int) -> None:
+    def wrote(self, count: int) -> None:
         """``count`` elements were written where ``write`` said, as one entry."""
         self.lengths.append(count)
         self.count += count
@@ -145,7 +149,7 @@ class Pile:
         """Put ``values`` on the pile: one launch."""
         count = values.numel()
         copy_into((values, self.write(count)))
-        self.deferred(count)
+        self.wrote(count)
 
     def empty(self) -> None:
         """Forget everything."""
@@ -171,7 +175,7 @@ def copy_into(first: Copy, second: Copy | None = None) -> None:
     more, more_place = second if second is not None else first
     more_count = more.numel() if second is not None else 0
     copy_two.launch(
-        (tiles(max(count, more_count), TILE), 1),
+        tiles(max(count, more_count), TILE),
         (
             *(values, values.stride(0), count, *place),
             *(more, more.stride(0), more_count, *more_place),

@@ -29,6 +29,15 @@ class Peers(NamedTuple):
     tail_start: int = -1
 
 
+def growth_of(prefix_lens: list[int], seq_lens: list[int], page_size: int) -> tuple[int, int]:
+    """How many new pages rows need to grow from prefix to seq lengths, and the slots that the longest one grows by."""
+    new_pages = longest = 0
+    for prefix, seq in zip(prefix_lens, seq_lens, strict=True):
+        new_pages += -(-seq // page_size) + -prefix // page_size
+        longest = max(longest, seq - prefix)
+    return new_pages, longest
+
+
 def launch_extend(
     full: FreeList,
     workspace: Workspace,
@@ -41,7 +50,8 @@ def launch_extend(
     peers: Peers | None = None,
 ) -> None:
     """Write the slots of rows that grow by ``longest`` or less to ``out``; lengths are on the device."""
-    prefix_lens, seq_lens = prefix_lens.contiguous(), seq_lens.contiguous()
+    if not (prefix_lens.is_contiguous() and seq_lens.is_contiguous()):
+        prefix_lens, seq_lens = prefix_lens.contiguous(), seq_lens.contiguous()
     rows = prefix_lens.numel()
     row_tiles = tiles(longest, TILE)
     tail = peers is not None and peers.tail_start >= 0
@@ -49,7 +59,7 @@ def launch_extend(
     one_program = (peers is not None and peers.stop) or workspace.device.type == "cpu"
     mapping, swa = (peers.mapping, peers.swa) if peers is not None else (full.buffer, full)
     extend.launch(
-        (1 if one_program else rows * row_tiles, 1),
+        1 if one_program else rows * row_tiles,
         (
             *(prefix_lens, seq_lens, last_loc, last_loc.stride(0), rows, row_tiles, page_size),
             *(full.buffer, full.head, full.capacity),
@@ -79,7 +89,7 @@ def launch_decode(
     rows = seq_lens.numel()
     mapping, swa = (peers.mapping, peers.swa) if peers is not None else (full.buffer, full)
     decode.launch(
-        (tiles(rows, ROWS), 1),
+        tiles(rows, ROWS),
         (
             *(seq_lens, last_loc, last_loc.stride(0), rows, page_size),
             *(full.buffer, full.head, full.capacity),

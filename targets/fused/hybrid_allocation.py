@@ -11,7 +11,7 @@ import torch
 from targets.eager.hybrid_allocation import HybridAllocation
 from targets.eager.page_plans import new_pages_of_extend, pages_spanned
 from targets.eager.signals import Level, current_level
-from targets.fused.growth import Peers, launch_decode, launch_extend
+from targets.fused.growth import Peers, growth_of, launch_decode, launch_extend
 from targets.fused.hybrid_state import FusedHybridState
 from targets.fused.kernels_lists import TILE, take
 from targets.fused.kernels_rows import GONE
@@ -27,16 +27,16 @@ class FusedHybridAllocation(FusedHybridState, HybridAllocation):
     def alloc(self, need_size: int) -> torch.Tensor | None:
         """FULL slots int64 with fresh peers, or None and nothing changed. Raises AssertionError at other page sizes than 1."""
         assert self.page_size == 1, f"alloc is for page size 1, not {self.page_size}"
-        full, swa = self._sides()
+        full, swa = self.full_side, self.swa_side
         if need_size > full.available_size() or need_size > swa.available_size():
             return None
         for side in (full, swa):
             if need_size > side.pages.count:
                 side.pages.merge()
-        out = self._empty_slots(need_size)
+        out = full.pages.new_slots(need_size)
         if need_size:
             take.launch(
-                (tiles(need_size, TILE), 1),
+                tiles(need_size, TILE),
                 (
                     *(full.pages.buffer, full.pages.head, full.pages.capacity),
                     *(swa.pages.buffer, swa.pages.head, swa.pages.capacity),
@@ -70,14 +70,13 @@ class FusedHybridAllocation(FusedHybridState, HybridAllocation):
                 *(last_loc, extend_num_tokens, num_new_pages),
             )
         prefixes, lengths = prefix_lens_cpu.tolist(), seq_lens_cpu.tolist()
-        new_pages = new_pages_of_extend(prefixes, lengths, self.page_size)
+        new_pages, longest = growth_of(prefixes, lengths, self.page_size)
         if not self._has_pages(full, swa, new_pages, new_pages):
             return None
         bound = extend_num_tokens // self.page_size + len(prefixes) + 1
         full._merge_if_short_of(bound)
         swa._merge_if_short_of(bound)
-        out = self._empty_slots(extend_num_tokens)
-        longest = max((b - a for a, b in zip(prefixes, lengths, strict=True)), default=0)
+        out = full.pages.new_slots(extend_num_tokens)
         if longest:
             launch_extend(
                 *(full.pages, self.workspace, prefix_lens, seq_lens, last_loc, longest),
@@ -122,7 +121,7 @@ class FusedHybridAllocation(FusedHybridState, HybridAllocation):
         if swa_tail_len:
             swa._merge_if_short_of(swa_tail_len // size + 2)
             peers = self._peers(swa, tail_start=extend_num_tokens - swa_tail_len)
-        out = self._empty_slots(extend_num_tokens)
+        out = full.pages.new_slots(extend_num_tokens)
         if extend_num_tokens:
             launch_extend(
                 *(full.pages, self.workspace, prefix_lens, seq_lens, last_loc, extend_num_tokens),
@@ -148,7 +147,7 @@ class FusedHybridAllocation(FusedHybridState, HybridAllocation):
         swa_has_room = swa.room_for(len(lengths), new_pages)
         if not (full_has_room and swa_has_room):
             return None
-        out = self._empty_slots(len(lengths))
+        out = full.pages.new_slots(len(lengths))
         if lengths:
             launch_decode(
                 *(full.pages, self.workspace, seq_lens, last_loc, self.page_size, out),

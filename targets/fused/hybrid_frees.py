@@ -1,7 +1,6 @@
-"""How the fused hybrid allocator takes slots back, at once or in a free group (contract_paged_swa §6.3, §6.4, §6.6).
+"""How the fused hybrid allocator takes segments back, at once or in a free group (contract_paged_swa §6.3, §6.4, §6.6).
 
-Guarantees one launch for each call outside debug mode. Segment forms and groups of them wait for nothing unless an invariant is
-read; set-shaped frees wait once, because only the device knows how many pages they release.
+Guarantees one launch for each call outside debug mode, and that nothing waits for the device unless an invariant is read.
 """
 
 from __future__ import annotations
@@ -10,12 +9,11 @@ import torch
 
 from targets.eager.hybrid_frees import HybridFrees
 from targets.eager.signals import PEER_MAPPED_INVARIANT, PEER_RELEASED_INVARIANT
-from targets.fused.buffers import Place
-from targets.fused.hybrid_sets import FusedHybridSets
+from targets.fused.hybrid_sets import FREED_ALONE, FusedHybridSets
 from targets.fused.kernels_segments import UNMAPPED, UNRELEASED
 from targets.fused.paged import FusedPagedAllocator
-from targets.fused.segments import SegmentFree
-from targets.fused.watch import Watch
+from targets.fused.segments import launch_segment
+from targets.fused.watch import watch_for
 
 
 class FusedHybridFrees(FusedHybridSets, HybridFrees):
@@ -25,83 +23,83 @@ class FusedHybridFrees(FusedHybridSets, HybridFrees):
         """Give back the peers of a segment's pages, found by the representatives, in row order."""
         if free_index.numel() == 0:
             return
-        self._assert_aligned(start_pos)
+        if start_pos % self.page_size:
+            self._assert_aligned(start_pos)
         self._free_segment(free_index, with_full=False)
 
     def free_segment(self, free_index: torch.Tensor, *, start_pos: int) -> None:
         """Give back a segment on both sides, SWA first."""
         if free_index.numel() == 0:
             return
-        self._assert_aligned(start_pos)
+        if start_pos % self.page_size:
+            self._assert_aligned(start_pos)
         self._free_segment(free_index, with_full=True)
 
     def free_full_segment(self, free_index: torch.Tensor, *, start_pos: int) -> None:
         """Give back the FULL pages of a segment whose peers are gone already."""
         if free_index.numel() == 0:
             return
-        watch = Watch(self.signals, PEER_RELEASED_INVARIANT, exact=self.exact)
-        if not watch.watched:
+        watch = watch_for(self.signals, PEER_RELEASED_INVARIANT, exact=self.exact)
+        if watch is None:
             self.full_attn_allocator.free_segment(free_index, start_pos=start_pos)
             return
-        full, _ = self._sides()
+        full = self.full_side
         complaint = self._complaint_about_full(free_index, start_pos)
-        free = SegmentFree(
-            *(self.workspace, self.page_size, free_index),
-            mapping=self.full_to_swa_index_mapping,
-            full=full,
+        pages = -(-free_index.numel() // self.page_size)
+        launch_segment(
+            *(self.workspace, free_index, pages, self.page_size),
+            *(self.full_to_swa_index_mapping, None, full.segment_place(pages)),
+            watched=True,
+            released=True,
+            stop=watch.stop,
+            commit=complaint is None,
         )
-        free.run(watched=True, stop=watch.stop, commit=complaint is None, released=True)
-        watch.judge(self.workspace, UNRELEASED.value, "freed from the FULL pool alone")
+        watch.judge(self.workspace, UNRELEASED.value, FREED_ALONE)
         if complaint is not None:
             raise complaint
-        if watch.stop:
-            free.committed()
+        full.segment_placed(pages)
         if isinstance(full, FusedPagedAllocator) and not full.group_is_open:
             full._check_duplicates()
 
     def _free_segment(self, segment: torch.Tensor, *, with_full: bool) -> None:
-        full, swa = self._sides()
-        watch = Watch(self.signals, PEER_MAPPED_INVARIANT, exact=self.exact)
-        complaint = self._complaint_about_peers(segment, with_full=with_full)
-        pages = -(-segment.numel() // self.page_size)
+        full, swa, size = self.full_side, self.swa_side, self.page_size
+        pages = -(-segment.numel() // size)
         grouped = self.free_group is not None
-        overfull = (
-            not grouped and swa.available_size() + pages * self.page_size > swa.size
-        )  # which ends the call after the SWA half
-        both = with_full and not overfull and not self.debug_mode
-        free = SegmentFree(
-            *(self.workspace, self.page_size, segment),
-            mapping=self.full_to_swa_index_mapping,
-            swa=self._place_of_peers(pages),
-            full=full if both else None,
+        waiting = self.swa_page_pile if grouped else swa.pages
+        # The FULL half is left out where the SWA half's result is looked at, or is known to end the call, before it.
+        both = with_full and not self.debug_mode and (grouped or self._swa_has_room(pages))
+        watch = watch_for(self.signals, PEER_MAPPED_INVARIANT, exact=self.exact)
+        complaint = self._complaint_about_peers(segment, with_full) if self.debug_mode else None
+        launch_segment(
+            *(self.workspace, segment, pages, size, self.full_to_swa_index_mapping),
+            waiting.write(pages),
+            full.segment_place(pages) if both else None,
+            watched=watch is not None,
+            stop=watch is not None and watch.stop,
+            commit=complaint is None,
         )
-        free.run(watched=watch.watched, stop=watch.stop, commit=complaint is None)
-        watch.judge(self.workspace, UNMAPPED.value, f"a segment of {segment.numel()} slots")
+        if watch is not None:
+            watch.judge(self.workspace, UNMAPPED.value, f"a segment of {segment.numel()} slots")
         if complaint is not None:
             raise complaint
-        if watch.stop:
-            free.committed()
-        if grouped:
-            self.swa_page_pile.deferred(pages)
-        else:
-            swa.pages.released(pages)
-            if isinstance(swa, FusedPagedAllocator):
-                swa._check_duplicates()
+        waiting.wrote(pages)
+        if not grouped:
+            if self.debug_mode:
+                self._paged_sides()[1]._check_duplicates()
             swa._assert_within_size()
-        if with_full and not both:
+        if both:
+            full.segment_placed(pages)
+        elif with_full:
             full.free_segment(segment, start_pos=0)
 
-    def _place_of_peers(self, pages: int) -> Place:
-        if self.free_group is not None:
-            return self.swa_page_pile.write(pages)
-        return self._sides()[1].pages.write(pages)
+    def _swa_has_room(self, pages: int) -> bool:
+        swa = self.swa_side
+        return (swa.pages.count + swa.pages.staged_count + pages) * self.page_size <= swa.size
 
     def _complaint_about_peers(
-        self, segment: torch.Tensor, *, with_full: bool
+        self, segment: torch.Tensor, with_full: bool
     ) -> AssertionError | None:
         """What debug mode has to say of a segment before anything is changed."""
-        if not self.debug_mode:
-            return None
         representatives = segment[:: self.page_size]
         peers = self.full_to_swa_index_mapping[representatives]
         try:
@@ -114,7 +112,7 @@ class FusedHybridFrees(FusedHybridSets, HybridFrees):
 
     def _complaint_about_full(self, segment: torch.Tensor, start_pos: int) -> AssertionError | None:
         """What the FULL pool has to say of a segment before anything is changed."""
-        full, _ = self._sides()
+        full = self.full_side
         try:
             full._assert_aligned(start_pos)
             if isinstance(full, FusedPagedAllocator):

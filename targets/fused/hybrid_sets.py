@@ -18,7 +18,7 @@ from targets.fused.listed_pool import ListedPool
 from targets.fused.paged import FusedPagedAllocator
 from targets.fused.segments import MOST_PROGRAMS
 from targets.fused.sets import SetFree
-from targets.fused.watch import Watch
+from targets.fused.watch import Watch, watch_for
 
 FREED_ALONE = "freed from the FULL pool alone"
 
@@ -32,7 +32,7 @@ class FusedHybridSets(FusedHybridState):
             return
         if self.page_size == 1:
             self._free_segment(free_index, with_full=True)
-            self.full_attn_allocator._assert_within_size()
+            self.full_side._assert_within_size()
         elif self.debug_mode:
             self.free_swa(free_index)
             self.free_full(free_index)
@@ -57,7 +57,7 @@ class FusedHybridSets(FusedHybridState):
     def free_group_end(self) -> None:
         """Release the SWA piles, then the FULL side's, then check both capacities; also when no group is open (§6.4)."""
         self.free_group = None
-        full, swa = self._sides()
+        full, swa = self.full_side, self.swa_side
         if self.debug_mode:
             self._flush_one_by_one()
         elif self.swa_set_pile.count or (self.page_size > 1 and full.pile.count):
@@ -72,8 +72,10 @@ class FusedHybridSets(FusedHybridState):
 
     def _free_set(self, slots: torch.Tensor, *, swa: bool, full: bool) -> None:
         """Free on the sides named, deferred as the groups say. Both at once only when neither side checks its result in between."""
-        watch = Watch(self.signals, PEER_RELEASED_INVARIANT, exact=self.exact) if full else None
-        full_pool = self._sides()[0]
+        watch = None
+        if full:
+            watch = watch_for(self.signals, PEER_RELEASED_INVARIANT, exact=self.exact)
+        full_pool = self.full_side
         deferred_swa = swa and self.free_group is not None
         deferred_full = full and full_pool.group_is_open
         if self.page_size == 1 or deferred_swa or deferred_full:
@@ -100,8 +102,7 @@ class FusedHybridSets(FusedHybridState):
             full=full_pool if full else None,
             full_slots=slots if full else None,
         )
-        watched = watch is not None and watch.watched
-        free.run(released=watched, stop=watch is not None and watch.stop)
+        free.run(released=watch is not None, stop=watch is not None and watch.stop)
         if swa:
             if free.swa_found:
                 swa_pool._check_duplicates()
@@ -114,9 +115,9 @@ class FusedHybridSets(FusedHybridState):
 
     def _defer(self, slots: torch.Tensor, *, swa: bool, full: bool, watch: Watch | None) -> None:
         """Read and clear for the SWA pile, and put the slots on the FULL pile (or, at page size 1 outside a group, behind the list)."""
-        full_pool, _ = self._sides()
+        full_pool = self.full_side
         work, count = self.workspace, slots.numel()
-        watched = watch is not None and watch.watched
+        watched = watch is not None
         read = count * self.page_size if swa else 0
         buffer, start, _ = self.swa_set_pile.write(read)
         waiting: Pile | FreeList = full_pool.pile if full_pool.group_is_open else full_pool.pages
@@ -129,7 +130,7 @@ class FusedHybridSets(FusedHybridState):
         stop = watch is not None and watch.stop
         mapping = self.full_to_swa_index_mapping
         defer_set.launch(
-            (programs, 1),
+            programs,
             (
                 *(slots, slots.stride(0), count, self.page_size, mapping, mapping.numel()),
                 *(buffer, start, *full_place),
@@ -142,14 +143,11 @@ class FusedHybridSets(FusedHybridState):
         if many:
             work.launched(programs)
         if swa:
-            self.swa_set_pile.deferred(read)
+            self.swa_set_pile.wrote(read)
         if watch is not None:
             watch.judge(work, UNRELEASED.value, FREED_ALONE)
         if full:
-            if full_pool.group_is_open:
-                full_pool.pile.deferred(count)
-            else:
-                full_pool.pages.released(count)
+            waiting.wrote(count)
             if isinstance(full_pool, FusedPagedAllocator):
                 full_pool._check_duplicates()
             full_pool._assert_within_size()
@@ -188,7 +186,7 @@ class FusedHybridSets(FusedHybridState):
         if copies:
             copy_into(*copies)
         for pile, pool in ((self.swa_page_pile, swa), (waiting, full)):
-            pool.pages.released(pile.count)
+            pool.pages.wrote(pile.count)
             pile.empty()
 
     def _flush_one_by_one(self) -> None:

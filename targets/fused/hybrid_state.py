@@ -5,8 +5,6 @@ Declares the state that ``FusedHybridSWAAllocator`` builds.
 
 from __future__ import annotations
 
-import torch
-
 from targets.eager.hybrid_state import HybridState
 from targets.fused.buffers import Pile
 from targets.fused.listed_pool import ListedPool
@@ -15,30 +13,24 @@ from targets.fused.workspace import Workspace
 
 
 class FusedHybridState(HybridState):
-    """``exact``: checks are read before the host goes on, always so on a CPU. ``debug_mode`` is that of the paged pools.
+    """``full_side`` and ``swa_side`` are the two pools.
 
+    ``exact``: checks are read before the host goes on, always so on a CPU. ``debug_mode`` is that of the paged pools.
     ``swa_set_pile`` and ``swa_page_pile`` wait for the end of the group, as the lists do that the torch allocator has.
     """
 
+    full_side: ListedPool
+    swa_side: ListedPool
     workspace: Workspace
     swa_set_pile: Pile
     swa_page_pile: Pile
     exact: bool
     debug_mode: bool
 
-    def _sides(self) -> tuple[ListedPool, ListedPool]:
-        full, swa = self.full_attn_allocator, self.swa_attn_allocator
-        assert isinstance(full, ListedPool)
-        assert isinstance(swa, ListedPool)
-        return full, swa
-
     def _paged_sides(self) -> tuple[FusedPagedAllocator, FusedPagedAllocator]:
-        full, swa = self.full_attn_allocator, self.swa_attn_allocator
+        full, swa = self.full_side, self.swa_side
         assert isinstance(full, FusedPagedAllocator), (
             "at page size 1 rows grow by alloc, not by extend or decode"
         )
         assert isinstance(swa, FusedPagedAllocator)
         return full, swa
-
-    def _empty_slots(self, count: int) -> torch.Tensor:
-        return torch.empty(count, dtype=torch.int64, device=self.workspace.device)

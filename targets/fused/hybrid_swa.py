@@ -12,7 +12,7 @@ from targets.eager.signals import Signals
 from targets.fused.buffers import Pile
 from targets.fused.hybrid_allocation import FusedHybridAllocation
 from targets.fused.hybrid_frees import FusedHybridFrees
-from targets.fused.listed_pool import FIRST_PILE
+from targets.fused.listed_pool import FIRST_PILE, ListedPool
 from targets.fused.paged import FusedPagedAllocator
 from targets.fused.token import FusedTokenAllocator
 from targets.fused.workspace import Workspace
@@ -47,7 +47,10 @@ class FusedHybridSWAAllocator(FusedHybridAllocation, FusedHybridFrees, HybridSWA
             size, size_swa, page_size, device, need_sort=need_sort, kvcache=kvcache, signals=signals
         )
         self.exact = on.type == "cpu" or self.signals.on_host
-        full = self.full_attn_allocator
+        full, swa = self.full_attn_allocator, self.swa_attn_allocator
+        assert isinstance(full, ListedPool)
+        assert isinstance(swa, ListedPool)
+        self.full_side, self.swa_side = full, swa
         self.debug_mode = isinstance(full, FusedPagedAllocator) and full.debug_mode
 
     @property

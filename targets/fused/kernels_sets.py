@@ -90,12 +90,16 @@ def _mark_peers(
         for base in range(first, swa_count * page_size, step):
             index = base + tl.arange(0, TILE)
             inside = index < swa_count * page_size
-            given = tl.load(
-                swa_source + (index // page_size).to(tl.int64) * swa_stride, mask=inside, other=0
+            order = (index // page_size).to(tl.int64)
+            given = tl.load(swa_source + order * swa_stride, mask=inside, other=0)
+            before = tl.load(
+                swa_source + (order - 1) * swa_stride, mask=inside & (order > 0), other=0
             )
-            slot = floor_divide(given.to(tl.int64), page_size) * page_size + index % page_size
-            entry = entry_of(slot, entries)
-            inside = inside & (entry >= 0) & (entry < entries)
+            page = floor_divide(given.to(tl.int64), page_size)
+            entry = entry_of(page * page_size + index % page_size, entries)
+            # In a row most slots follow one of their own page, which sees to the page.
+            leads = (order == 0) | (floor_divide(before.to(tl.int64), page_size) != page)
+            inside = inside & leads & (entry >= 0) & (entry < entries)
             peer = tl.load(mapping + entry, mask=inside, other=0)
             _mark(peer // page_size, inside & (peer > 0), swa_marks, swa_domain)
             tl.store(mapping + entry, tl.zeros((TILE,), tl.int64), mask=inside)

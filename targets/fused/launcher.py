@@ -32,7 +32,7 @@ def prepare(device: str) -> Way:
     """
     if importlib.util.find_spec("triton") is None:
         raise TargetUnavailable(
-            "the target 'fused' needs triton, which is not installed; install it, or use --reference"
+            "the target 'fused' needs triton, which is not installed; install it, or use fused:reference"
         )
     if device != "cpu":
         if os.environ.get(INTERPRET, "").lower() in _TRUE:
@@ -57,78 +57,58 @@ class Kernel:
         self._function = triton.jit(
             function, do_not_specialize=varying, do_not_specialize_on_alignment=varying
         )
-        self._kept: dict[tuple[object, ...], _Kept] = {}
+        self._kept: dict[tuple[object, ...], tuple[Any, Any, Any]] = {}
+        self._keeps = True
 
     def launch(
         self,
-        grid: tuple[int, int],
+        programs: int,
         arguments: tuple[torch.Tensor | int, ...],
         constants: tuple[int, ...],
         device: torch.device,
         *dtypes: torch.dtype,
     ) -> None:
-        """Launch on the current stream of ``device``.
+        """Launch ``programs`` on the current stream of ``device``.
 
         ``arguments`` are the parameters that vary, then come the ``constants``; ``dtypes`` are those of the tensors whose
         dtype is not always the same.
         """
-        if device.type == "cpu":
-            self._function[grid](*arguments, *constants)
-            return
-        key = (device.index, dtypes, constants)
+        index = device.index
+        key = (index, constants, dtypes)
         kept = self._kept.get(key)
-        if kept is not None and _current_device() == device.index:
-            kept.launch(grid, arguments)
+        if kept is None or torch._C._cuda_getDevice() != index:
+            self._launch_and_keep(programs, arguments, constants, device, key)
             return
-        with torch.cuda.device(device):
-            compiled = self._function[grid](*arguments, *constants)
-        self._kept[key] = _Kept(compiled, constants, device.index)
-
-
-class _Kept:
-    """A compiled kernel with everything that a launch needs besides grid, stream and arguments."""
-
-    def __init__(self, compiled: Any, constants: tuple[int, ...], device: int) -> None:
-        self._compiled = compiled
-        self._constants = constants
-        self._device = device
-        self._run = getattr(compiled, "run", None)
-        self._function = getattr(compiled, "function", None)
-        self._metadata = getattr(compiled, "packed_metadata", None)
-        self._direct = None not in (self._run, self._function, self._metadata)
-
-    def launch(self, grid: tuple[int, int], arguments: tuple[torch.Tensor | int, ...]) -> None:
-        if not self._direct:
-            self._compiled[(*grid, 1)](*arguments, *self._constants)
-            return
-        # An address is handed over faster than a tensor, of which the launcher would ask it.
+        run, function, metadata = kept
+        # An address is handed over faster than a tensor, of which the launcher would have to ask it.
         plain = [a if type(a) is int else a.data_ptr() for a in arguments]  # type: ignore[union-attr]
+        stream = torch._C._cuda_getCurrentRawStream(index)
         try:
-            self._run(  # type: ignore[misc]
-                grid[0],
-                grid[1],
-                1,
-                _current_stream(self._device),
-                self._function,
-                self._metadata,
-                None,
-                None,
-                None,
-                *plain,
-                *self._constants,
-            )
+            run(programs, 1, 1, stream, function, metadata, None, None, None, *plain, *constants)
         except TypeError:
             # Another release of triton packs its arguments differently, and says so before it launches.
-            self._direct = False
-            self.launch(grid, arguments)
+            self._keeps = False
+            self._kept.clear()
+            self._launch_and_keep(programs, arguments, constants, device, key)
 
-
-def _current_device() -> int:
-    return torch._C._cuda_getDevice()
-
-
-def _current_stream(device: int) -> int:
-    return torch._C._cuda_getCurrentRawStream(device)
+    def _launch_and_keep(
+        self,
+        programs: int,
+        arguments: tuple[torch.Tensor | int, ...],
+        constants: tuple[int, ...],
+        device: torch.device,
+        key: tuple[object, ...],
+    ) -> None:
+        if device.type == "cpu":
+            self._function[(programs,)](*arguments, *constants)
+            return
+        with torch.cuda.device(device):
+            compiled = self._function[(programs,)](*arguments, *constants)
+        run = getattr(compiled, "run", None)
+        function = getattr(compiled, "function", None)
+        metadata = getattr(compiled, "packed_metadata", None)
+        if self._keeps and None not in (run, function, metadata):
+            self._kept[key] = (run, function, metadata)
 
 
 def tiles(count: int, tile: int) -> int:

@@ -68,9 +68,9 @@ class ListedPool(BaseAllocator):
     def segment_placed(self, count: int) -> None:
         """The pages were written there."""
         if self.group_is_open:
-            self.pile_of_segments().deferred(count)
+            self.pile_of_segments().wrote(count)
         else:
-            self.pages.released(count)
+            self.pages.wrote(count)
 
     def pile_of_segments(self) -> Pile:
         """The pile on which the pages of segments wait."""
@@ -79,11 +79,11 @@ class ListedPool(BaseAllocator):
     def _take(self, pages: int) -> torch.Tensor:
         """Hand out the slots of the first ``pages`` pages: one launch, none for no page."""
         count = pages * self.page_size
-        out = torch.empty(count, dtype=torch.int64, device=self.device_object)
+        ring = self.pages
+        out = ring.new_slots(count)
         if count:
-            ring = self.pages
             take.launch(
-                (tiles(count, TILE), 1),
+                tiles(count, TILE),
                 (
                     *(ring.buffer, ring.head, ring.capacity),
                     *(ring.buffer, ring.head, ring.capacity),

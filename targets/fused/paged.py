@@ -14,7 +14,7 @@ from targets.eager.paged import PagedAllocator
 from targets.fused.buffers import Pile, Side, cut
 from targets.fused.listed_pool import FIRST_PILE, ListedPool
 from targets.fused.paged_rows import PagedRows
-from targets.fused.segments import SegmentFree
+from targets.fused.segments import launch_segment
 from targets.fused.sets import SetFree
 from targets.fused.workspace import Workspace
 
@@ -80,7 +80,12 @@ class FusedPagedAllocator(ListedPool, PagedRows, PagedAllocator):  # type: ignor
             return
         self._assert_aligned(start_pos)
         self.check_segment(free_index)
-        SegmentFree(self.workspace, self.page_size, free_index, full=self).run()
+        pages = -(-free_index.numel() // self.page_size)
+        place = self.segment_place(pages)
+        launch_segment(
+            *(self.workspace, free_index, pages, self.page_size, None, None, place),
+        )
+        self.segment_placed(pages)
         if not self.group_is_open:
             self._check_duplicates()
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import torch
 
 from targets.eager import debug_checks
-from targets.eager.page_plans import PagePlan, PagePlanner, new_pages_of_extend
+from targets.eager.page_plans import PagePlan, PagePlanner
 from targets.fused.buffers import FreeList
-from targets.fused.growth import launch_decode, launch_extend
+from targets.fused.growth import growth_of, launch_decode, launch_extend
 from targets.fused.workspace import Workspace
 
 
@@ -35,12 +35,12 @@ class PagedRows(PagePlanner):
         if self.debug_mode:
             debug_checks.assert_continues_page(last_loc, prefix_lens, self.page_size)
         prefixes, lengths = prefix_lens_cpu.tolist(), seq_lens_cpu.tolist()
+        new_pages, longest = growth_of(prefixes, lengths, self.page_size)
         if num_new_pages is None:
-            num_new_pages = new_pages_of_extend(prefixes, lengths, self.page_size)
+            num_new_pages = new_pages
         if not self.room_for(self._bound(extend_num_tokens, len(prefixes)), num_new_pages):
             return None
-        longest = max((b - a for a, b in zip(prefixes, lengths, strict=True)), default=0)
-        out = self._slots(extend_num_tokens)
+        out = self.pages.new_slots(extend_num_tokens)
         if longest:
             self._launch_extend(prefix_lens, seq_lens, last_loc, longest, out)
         if self.debug_mode:
@@ -58,7 +58,7 @@ class PagedRows(PagePlanner):
         new_pages = self.pages_to_open(lengths)
         if not self.room_for(len(lengths), new_pages):
             return None
-        out = self._slots(len(lengths))
+        out = self.pages.new_slots(len(lengths))
         if lengths:
             launch_decode(self.pages, self.workspace, seq_lens, last_loc, self.page_size, out)
         if self.debug_mode:
@@ -73,7 +73,7 @@ class PagedRows(PagePlanner):
 
     def plan_decode(self, seq_lens_cpu: torch.Tensor, last_loc: torch.Tensor) -> PagePlan:
         """Plan one slot for each of ``[bs]`` rows, for which there is room. Debug: asserts unique slots."""
-        out = self._slots(len(seq_lens_cpu))
+        out = self.pages.new_slots(len(seq_lens_cpu))
         if len(seq_lens_cpu):
             seq_lens = seq_lens_cpu.to(self.device_object)
             launch_decode(self.pages, self.workspace, seq_lens, last_loc, self.page_size, out)
@@ -89,7 +89,7 @@ class PagedRows(PagePlanner):
         num_new_pages: int,  # noqa: ARG002 (the kernel works it out)
     ) -> torch.Tensor:
         grown = [b - a for a, b in zip(prefix_lens, seq_lens, strict=True)]
-        out = self._slots(sum(grown))
+        out = self.pages.new_slots(sum(grown))
         if out.numel():
             lengths = torch.tensor([prefix_lens, seq_lens], device=self.device_object)
             self._launch_extend(lengths[0], lengths[1], last_loc, max(grown), out)
@@ -105,6 +105,3 @@ class PagedRows(PagePlanner):
     ) -> None:
         work, size = self.workspace, self.page_size
         launch_extend(self.pages, work, prefix_lens, seq_lens, last_loc, longest, size, out)
-
-    def _slots(self, count: int) -> torch.Tensor:
-        return torch.empty(count, dtype=torch.int64, device=self.device_object)

@@ -72,13 +72,13 @@ class SetFree:
         self.full_found = report[FULL_FOUND.value] if self.full_slots is not None else 0
         self.unreleased = report[UNRELEASED.value] if released else 0
         if self.swa is not None:
-            self.swa.pages.released(self.swa_pages.count if self.swa_pages is not None else 0)
-            self.swa.pages.released(self.swa_found)
+            self.swa.pages.wrote(self.swa_pages.count if self.swa_pages is not None else 0)
+            self.swa.pages.wrote(self.swa_found)
         if self.full_found == FOREIGN.value:
             self._release_foreign()
         elif self.full is not None and not self.swa_is_overfull() and self.full_found >= 0:
-            self.full.pages.released(self.full_found)
-            self.full.pages.released(self.full_pages.count if self.full_pages is not None else 0)
+            self.full.pages.wrote(self.full_found)
+            self.full.pages.wrote(self.full_pages.count if self.full_pages is not None else 0)
 
     def _release_foreign(self) -> None:
         """Release pages that no mark can stand for, as only a caller's own page ids bring in: with torch, once."""
@@ -111,7 +111,7 @@ class SetFree:
         pool = self.full if self.full is not None else self.swa
         assert pool is not None
         free_sets.launch(
-            (programs, 1),
+            programs,
             (
                 *_source(self.swa_slots, nothing),
                 *_source(self.full_slots, nothing),

@@ -27,7 +27,7 @@ class FusedTarget(EagerTarget):
     """
 
     def __init__(self, device: str = "cpu", *, reference: bool = False, exact: bool = True) -> None:
-        super().__init__(device, name="fused")
+        super().__init__(device, name="fused:reference" if reference else "fused")
         way = "torch" if reference else prepare(device)
         self._exact = exact
         self._fused: Any = None

@@ -6,27 +6,38 @@ on, and the kernel has left everything as it was when the level asserts; otherwi
 
 from __future__ import annotations
 
+import os
+
 import torch
 
-from targets.eager.signals import Invariant, Level, Signals, current_level
+from targets.eager.signals import INVARIANT_CHECK, Invariant, Level, Signals, current_level
 from targets.fused.workspace import Workspace
 
 
-class Watch:
-    """How one call evaluates one invariant.
+def watch_for(signals: Signals, invariant: Invariant, *, exact: bool) -> Watch | None:
+    """How the call that asks evaluates ``invariant``; None when nobody would hear of it.
 
-    ``watched``: the kernel has to count. ``stop``: it must change nothing at a hit. Raises ValueError for a level out of range.
+    Raises ValueError when the level is out of range.
     """
+    if signals.observer is None and os.environ.get(INVARIANT_CHECK) == "0":
+        return None
+    level = current_level()
+    if signals.observer is None and level is Level.OFF:
+        return None
+    return Watch(signals, invariant, level, exact=exact)
 
-    __slots__ = ("_asserting", "_exact", "_invariant", "_level", "_signals", "stop", "watched")
 
-    def __init__(self, signals: Signals, invariant: Invariant, *, exact: bool) -> None:
+class Watch:
+    """How one call evaluates one invariant at ``level``. ``stop``: the kernel must change nothing at a hit."""
+
+    def __init__(
+        self, signals: Signals, invariant: Invariant, level: Level, *, exact: bool
+    ) -> None:
         self._signals = signals
         self._invariant = invariant
         self._exact = exact
-        self._level = current_level()
-        self._asserting = self._level >= invariant.bucket.value
-        self.watched = self._level is not Level.OFF or signals.observer is not None
+        self._level = level
+        self._asserting = level >= invariant.bucket.value
         self.stop = exact and self._asserting
 
     def judge(self, workspace: Workspace, position: int, message: str) -> None:
@@ -34,8 +45,6 @@ class Watch:
 
         Raises RuntimeError ``invariant-check FAILED [name]: ...`` at a hit when the level asserts and checks are exact.
         """
-        if not self.watched:
-            return
         if self._asserting and not self._exact and self._signals.observer is None:
             torch._assert_async(workspace.report[position] == 0, self._failure(message))
             return
@@ -44,8 +53,6 @@ class Watch:
     def found(self, false_elements: int, message: str) -> None:
         """Speak about ``false_elements``, which were read already."""
         signals, invariant = self._signals, self._invariant
-        if not self.watched:
-            return
         if signals.observer is not None:
             signals.observer.evaluated(invariant.name, false_elements)
         if self._asserting:

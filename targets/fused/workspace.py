@@ -20,6 +20,7 @@ class Workspace:
 
     def __init__(self, pages: int, device: torch.device) -> None:
         self.device = device
+        self.on_gpu = device.type != "cpu"
         self.report = torch.zeros(REPORT_LENGTH, dtype=torch.int64, device=device)
         self.tickets = torch.zeros(1, dtype=torch.int32, device=device)
         self.tickets_given = 0
