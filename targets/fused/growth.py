@@ -65,7 +65,7 @@ def launch_extend(
             *(full.buffer, full.head, full.capacity),
             *(mapping, mapping.numel(), swa.buffer, swa.head, swa.capacity),
             peers.tail_start if peers is not None else 0,
-            *(workspace.room_for_peers(rows), out, workspace.report),
+            *(workspace.scratch_for(rows), out, workspace.report),
         ),
         (int(peers is not None), int(tail), int(stop), ROWS, TILE),
         workspace.device,

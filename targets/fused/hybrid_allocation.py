@@ -10,13 +10,13 @@ import torch
 
 from targets.eager.hybrid_allocation import HybridAllocation
 from targets.eager.page_plans import new_pages_of_extend, pages_spanned
-from targets.eager.signals import Level, current_level
 from targets.fused.growth import Peers, growth_of, launch_decode, launch_extend
 from targets.fused.hybrid_state import FusedHybridState
 from targets.fused.kernels_lists import TILE, take
 from targets.fused.kernels_rows import GONE
 from targets.fused.launcher import tiles
 from targets.fused.paged import FusedPagedAllocator
+from targets.fused.watch import levels_are_off
 
 GONE_MESSAGE = "a row continues a page whose last peer is gone"
 
@@ -35,12 +35,13 @@ class FusedHybridAllocation(FusedHybridState, HybridAllocation):
                 side.pages.merge()
         out = full.pages.new_slots(need_size)
         if need_size:
+            mapping = self.full_to_swa_index_mapping
             take.launch(
                 tiles(need_size, TILE),
                 (
                     *(full.pages.buffer, full.pages.head, full.pages.capacity),
                     *(swa.pages.buffer, swa.pages.head, swa.pages.capacity),
-                    *(self.full_to_swa_index_mapping, need_size, 1, out),
+                    *(mapping, mapping.numel(), need_size, 1, out),
                 ),
                 (1, TILE),
                 self.workspace.device,
@@ -174,5 +175,5 @@ class FusedHybridAllocation(FusedHybridState, HybridAllocation):
         if self.exact:
             gone = work.read()[GONE.value]
             assert not gone, f"{GONE_MESSAGE}; the last slots are {last_loc.tolist()}"
-        elif current_level() is not Level.OFF:
+        elif not levels_are_off():
             torch._assert_async(work.report[GONE.value] == 0, GONE_MESSAGE)

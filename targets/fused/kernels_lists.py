@@ -34,9 +34,22 @@ def in_ring(position, capacity):
 
 
 @triton.jit
-def entry_of(slot, entries):
-    """The index of a slot in a mapping of ``entries``: negative slots count from the end, as in torch."""
-    return tl.where(slot < 0, slot + entries, slot)
+def peer_of(mapping, entries, slot, inside, other):
+    """The peers of slots in a mapping of ``entries``: negative slots count from the end, as in torch.
+
+    ``other`` for those that are not ``inside`` or lie outside the mapping.
+    """
+    entry = tl.where(slot < 0, slot + entries, slot)
+    inside = inside & (entry >= 0) & (entry < entries)
+    return tl.load(mapping + entry, mask=inside, other=other)
+
+
+@triton.jit
+def set_peer(mapping, entries, slot, peer, inside):
+    """Map slots to peers; those that are not ``inside`` or lie outside the mapping are left out."""
+    entry = tl.where(slot < 0, slot + entries, slot)
+    inside = inside & (entry >= 0) & (entry < entries)
+    tl.store(mapping + entry, peer, mask=inside)
 
 
 @triton.jit
@@ -77,6 +90,7 @@ def _take(
     swa_head,
     swa_capacity,
     mapping,
+    entries,
     count,
     page_size,
     out,
@@ -92,7 +106,7 @@ def _take(
     tl.store(out + index, slot, mask=inside)
     if HYBRID:
         peer = tl.load(swa_ring + in_ring(swa_head + index, swa_capacity), mask=inside, other=0)
-        tl.store(mapping + slot, peer, mask=inside)
+        set_peer(mapping, entries, slot, peer, inside)
 
 
 copy_two = Kernel(_copy_two)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from targets.fused.kernels_lists import entry_of, in_ring, pages_spanned
+from targets.fused.kernels_lists import in_ring, pages_spanned, peer_of, set_peer
 from targets.fused.launcher import Kernel
 
 ROWS = 128
@@ -23,7 +23,7 @@ GONE = tl.constexpr(2)
 def last_peers(last_loc, stride, row, inside, mapping, entries):
     """The peer of the last slot of each row of a tile."""
     last = tl.load(last_loc + row.to(tl.int64) * stride, mask=inside, other=0).to(tl.int64)
-    return tl.load(mapping + entry_of(last, entries), mask=inside, other=0)
+    return peer_of(mapping, entries, last, inside, 0)
 
 
 @triton.jit
@@ -142,7 +142,7 @@ def _extend(
                     if STOP:
                         last_peer = tl.load(peers + row)
                     else:
-                        last_peer = tl.load(mapping + entry_of(last, entries))
+                        last_peer = peer_of(mapping, entries, last, rows > 0, 0)
                         gone = is_gone(prefix, seq, last_peer, page_size)
                         tl.atomic_max(report + GONE, gone)
                     page = tl.load(
@@ -153,7 +153,7 @@ def _extend(
                 mapped = inside
                 if TAIL:
                     mapped = inside & (index >= tail_start)
-                tl.store(mapping + slot, peer, mask=mapped)
+                set_peer(mapping, entries, slot, peer, mapped)
         if TAIL:
             # A page that is free twice can be in the tail and in front of it; what is in front speaks last.
             tl.debug_barrier()
@@ -161,7 +161,7 @@ def _extend(
                 index = item * TILE + tl.arange(0, TILE)
                 in_front = index < tail_start
                 slot = tl.load(out + index, mask=in_front, other=0)
-                tl.store(mapping + slot, tl.zeros((TILE,), tl.int64), mask=in_front)
+                set_peer(mapping, entries, slot, tl.zeros((TILE,), tl.int64), in_front)
 
 
 def _decode(
@@ -217,11 +217,12 @@ def _decode(
         tl.store(out + row, slot, mask=inside)
         if HYBRID:
             page = tl.load(swa_ring + in_ring(swa_head + order, swa_capacity), mask=opens, other=0)
-            last_peer = tl.load(mapping + entry_of(last, entries), mask=inside, other=0)
+            last_peer = peer_of(mapping, entries, last, inside, 0)
             # A slot that is handed out may be the last of another row: look before anything is mapped.
             tl.debug_barrier()
             continued = tl.where(last_peer > 0, last_peer + 1, 0)
-            tl.store(mapping + slot, tl.where(opens, page * page_size, continued), mask=inside)
+            peer = tl.where(opens, page * page_size, continued)
+            set_peer(mapping, entries, slot, peer, inside)
 
 
 extend = Kernel(_extend)

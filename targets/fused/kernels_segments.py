@@ -10,7 +10,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from targets.fused.kernels_lists import entry_of, floor_divide, in_ring
+from targets.fused.kernels_lists import floor_divide, in_ring, peer_of, set_peer
 from targets.fused.launcher import Kernel
 
 UNMAPPED = tl.constexpr(0)
@@ -27,7 +27,7 @@ def count_unreleased(slots, stride, count, mapping, entries, TILE: tl.constexpr)
         index = base + tl.arange(0, TILE)
         inside = index < count
         slot = tl.load(slots + index.to(tl.int64) * stride, mask=inside, other=0).to(tl.int64)
-        peer = tl.load(mapping + entry_of(slot, entries), mask=inside, other=0)
+        peer = peer_of(mapping, entries, slot, inside, 0)
         found += (peer != 0).to(tl.int64)
     return tl.sum(found)
 
@@ -40,8 +40,8 @@ def count_unmapped(segment, stride, pages, mapping, entries, TILE: tl.constexpr)
         index = base + tl.arange(0, TILE)
         inside = index < pages
         slot = tl.load(segment + index.to(tl.int64) * stride, mask=inside, other=0).to(tl.int64)
-        peer = tl.load(mapping + entry_of(slot, entries), mask=inside, other=1)
-        found += (peer <= 0).to(tl.int64)
+        peer = peer_of(mapping, entries, slot, inside, 0)
+        found += (inside & (peer <= 0)).to(tl.int64)
     return tl.sum(found)
 
 
@@ -107,7 +107,7 @@ def _free_segment(
             slot = tl.load(segment + index.to(tl.int64) * page_stride, mask=inside, other=0)
             slot = slot.to(tl.int64)
             if SWA:
-                peer = tl.load(mapping + entry_of(slot, entries), mask=inside, other=0)
+                peer = peer_of(mapping, entries, slot, inside, 0)
                 page = floor_divide(peer, page_size)
                 tl.store(swa_ring + in_ring(swa_start + index, swa_capacity), page, mask=inside)
             if FULL:
@@ -125,9 +125,7 @@ def _free_segment(
                 slot = tl.load(segment + order.to(tl.int64) * page_stride, mask=inside, other=0)
                 page = floor_divide(slot.to(tl.int64), page_size)
                 slot = page * page_size + index % page_size
-                tl.store(
-                    mapping + entry_of(slot, entries), tl.zeros((TILE,), tl.int64), mask=inside
-                )
+                set_peer(mapping, entries, slot, tl.zeros((TILE,), tl.int64), inside)
 
 
 free_segment = Kernel(_free_segment)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from targets.fused.kernels_lists import copy_values, entry_of, floor_divide, in_ring
+from targets.fused.kernels_lists import copy_values, floor_divide, in_ring, peer_of, set_peer
 from targets.fused.kernels_segments import UNRELEASED, count_unreleased, wait_for_all
 from targets.fused.launcher import Kernel
 
@@ -79,7 +79,7 @@ def _forget_marked(marks, domain, TILE: tl.constexpr):  # noqa: N803
 
 @triton.jit
 def _mark_peers(
-    swa_source, swa_stride, swa_count, page_size, mapping, entries, swa_marks, swa_domain,
+    swa_source, swa_stride, swa_count, page_size, mapping, entries, leaders, swa_marks, swa_domain,
     SWA: tl.constexpr,  # noqa: N803
     TILE: tl.constexpr,  # noqa: N803
 ):  # fmt: skip
@@ -87,22 +87,30 @@ def _mark_peers(
     first = tl.program_id(0) * TILE
     step = tl.num_programs(0) * TILE
     if SWA == 1:
-        for base in range(first, swa_count * page_size, step):
+        for base in range(first, swa_count, step):
             index = base + tl.arange(0, TILE)
-            inside = index < swa_count * page_size
-            order = (index // page_size).to(tl.int64)
-            given = tl.load(swa_source + order * swa_stride, mask=inside, other=0)
-            before = tl.load(
-                swa_source + (order - 1) * swa_stride, mask=inside & (order > 0), other=0
-            )
+            inside = index < swa_count
+            given = tl.load(swa_source + index.to(tl.int64) * swa_stride, mask=inside, other=0)
             page = floor_divide(given.to(tl.int64), page_size)
-            entry = entry_of(page * page_size + index % page_size, entries)
+            before = tl.load(
+                swa_source + (index - 1).to(tl.int64) * swa_stride,
+                mask=inside & (index > base),
+                other=0,
+            )
             # In a row most slots follow one of their own page, which sees to the page.
-            leads = (order == 0) | (floor_divide(before.to(tl.int64), page_size) != page)
-            inside = inside & leads & (entry >= 0) & (entry < entries)
-            peer = tl.load(mapping + entry, mask=inside, other=0)
-            _mark(peer // page_size, inside & (peer > 0), swa_marks, swa_domain)
-            tl.store(mapping + entry, tl.zeros((TILE,), tl.int64), mask=inside)
+            leads = (index == base) | (floor_divide(before.to(tl.int64), page_size) != page)
+            leads = (inside & leads).to(tl.int32)
+            tl.store(leaders + base + tl.cumsum(leads, 0) - leads, page, mask=leads != 0)
+            count = tl.sum(leads) * page_size
+            tl.debug_barrier()
+            for within in range(0, count, TILE):
+                entry = within + tl.arange(0, TILE)
+                of_leader = entry < count
+                page = tl.load(leaders + base + entry // page_size, mask=of_leader, other=0)
+                slot = page * page_size + entry % page_size
+                peer = peer_of(mapping, entries, slot, of_leader, 0)
+                _mark(peer // page_size, of_leader & (peer > 0), swa_marks, swa_domain)
+                set_peer(mapping, entries, slot, tl.zeros((TILE,), tl.int64), of_leader)
     else:
         for base in range(first, swa_count, step):
             index = base + tl.arange(0, TILE)
@@ -139,6 +147,7 @@ def _free_sets(
     page_size,
     mapping,
     entries,
+    leaders,
     swa_marks,
     swa_domain,
     swa_ring,
@@ -173,8 +182,8 @@ def _free_sets(
     """
     if SWA:
         _mark_peers(
-            swa_source, swa_stride, swa_count, page_size, mapping, entries, swa_marks, swa_domain,
-            SWA, TILE,
+            swa_source, swa_stride, swa_count, page_size, mapping, entries, leaders,
+            swa_marks, swa_domain, SWA, TILE,
         )  # fmt: skip
     if FULL:
         _mark_pages(
@@ -270,11 +279,10 @@ def _defer_set(
                     source + (index // page_size).to(tl.int64) * stride, mask=inside, other=0
                 )
                 slot = floor_divide(slot.to(tl.int64), page_size) * page_size + index % page_size
-                entry = entry_of(slot, entries)
                 if clearing:
-                    tl.store(mapping + entry, tl.zeros((TILE,), tl.int64), mask=inside)
+                    set_peer(mapping, entries, slot, tl.zeros((TILE,), tl.int64), inside)
                 else:
-                    peer = tl.load(mapping + entry, mask=inside, other=0)
+                    peer = peer_of(mapping, entries, slot, inside, 0)
                     tl.store(swa_pile + swa_start + index, peer, mask=inside)
             if MANY and clearing == 0:
                 wait_for_all(tickets, ticket_target)

@@ -87,7 +87,7 @@ class ListedPool(BaseAllocator):
                 (
                     *(ring.buffer, ring.head, ring.capacity),
                     *(ring.buffer, ring.head, ring.capacity),
-                    *(ring.buffer, count, self.page_size, out),
+                    *(ring.buffer, 0, count, self.page_size, out),
                 ),
                 (0, TILE),
                 self.device_object,

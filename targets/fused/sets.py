@@ -99,8 +99,6 @@ class SetFree:
         work, nothing = self.workspace, self.workspace.report
         by_mapping = BY_MAPPING if self.mapping is not None else BY_VALUE
         read = 0 if self.swa_slots is None else self.swa_slots.numel()
-        if self.mapping is not None:
-            read *= self.page_size
         marked = 0 if self.full_slots is None else self.full_slots.numel()
         programs = 1
         if work.device.type != "cpu":
@@ -115,7 +113,7 @@ class SetFree:
             (
                 *_source(self.swa_slots, nothing),
                 *_source(self.full_slots, nothing),
-                *(self.page_size, mapping, mapping.numel()),
+                *(self.page_size, mapping, mapping.numel(), work.scratch_for(read)),
                 *_side(self.swa, self.swa_slots, self.swa_pages, nothing, before=True),
                 self._swa_room(),
                 *_side(self.full, self.full_slots, self.full_pages, nothing, before=False),

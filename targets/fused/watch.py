@@ -19,12 +19,14 @@ def watch_for(signals: Signals, invariant: Invariant, *, exact: bool) -> Watch |
 
     Raises ValueError when the level is out of range.
     """
-    if signals.observer is None and os.environ.get(INVARIANT_CHECK) == "0":
+    if signals.observer is None and levels_are_off():
         return None
-    level = current_level()
-    if signals.observer is None and level is Level.OFF:
-        return None
-    return Watch(signals, invariant, level, exact=exact)
+    return Watch(signals, invariant, current_level(), exact=exact)
+
+
+def levels_are_off() -> bool:
+    """Whether the level is off. Raises ValueError when it is out of range."""
+    return os.environ.get(INVARIANT_CHECK) == "0" or current_level() is Level.OFF
 
 
 class Watch:

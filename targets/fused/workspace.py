@@ -14,7 +14,7 @@ class Workspace:
     """The scratch memory of one allocator on ``device``.
 
     ``report``: int64 ``[8]``, by the positions that the kernels name. ``marks``: int8 ``[domain]``, a byte for each page from -1 on,
-    all zero between launches. ``peers``: int64, the last peers of a batch. ``tickets``: int32 ``[1]``, how many programs have ever
+    all zero between launches. ``tickets``: int32 ``[1]``, how many programs have ever
     arrived, which the host knows as ``tickets_given``.
     """
 
@@ -24,7 +24,7 @@ class Workspace:
         self.report = torch.zeros(REPORT_LENGTH, dtype=torch.int64, device=device)
         self.tickets = torch.zeros(1, dtype=torch.int32, device=device)
         self.tickets_given = 0
-        self.peers = torch.empty(64, dtype=torch.int64, device=device)
+        self._scratch = torch.empty(64, dtype=torch.int64, device=device)
         self.domain = 0
         self.reach(pages)
 
@@ -45,11 +45,11 @@ class Workspace:
         """``programs`` that arrive were launched."""
         self.tickets_given += programs
 
-    def room_for_peers(self, rows: int) -> torch.Tensor:
-        """Scratch for the last peers of ``rows`` rows."""
-        if rows > self.peers.numel():
-            self.peers = torch.empty(2 * rows, dtype=torch.int64, device=self.device)
-        return self.peers
+    def scratch_for(self, count: int) -> torch.Tensor:
+        """Scratch for ``count`` elements of one launch: the last peers of a batch, the pages of a set."""
+        if count > self._scratch.numel():
+            self._scratch = torch.empty(2 * count, dtype=torch.int64, device=self.device)
+        return self._scratch
 
     def read(self) -> list[int]:
         """The report; waits for the device."""

@@ -213,3 +213,17 @@ def test_a_reset_target_is_in_the_state_of_a_fresh_one() -> None:
     used.free(row[4:8], "free_swa_segment")
     target.reset(geometry, Mode())
     assert target.snapshot() == bench(geometry).state
+
+
+def test_slots_of_a_page_below_the_padding_page_stay_inside_the_mapping() -> None:
+    subject = bench(hybrid(8, 8))
+    subject.fresh(8)
+    subject.free((-1,), "free_full")
+    subject.call("alloc", need=4, pool="full")
+    assert subject.state.mapping == [0] * 4 + [*range(4, 12)] + [-1]
+    subject.free((-1,), "free_full")
+    subject.free(pages(1), "free_swa")
+    assert subject.extend((0, 4, -1)).value == (-4, -3, -2, -1)
+    mapping = subject.state.mapping
+    assert mapping is not None
+    assert mapping[-4:] == [4, 5, 6, 7]
