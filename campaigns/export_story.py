@@ -146,12 +146,13 @@ class _Narrated(Session):
     def _tell(self, finding: Finding | None) -> Story:
         ledger = self._ledger
         known = self._reference is not None and not self.undefined
+        state = self._reference.snapshot() if known and self._reference else None
         return Story(
             trace=self._trace,
             steps=list(self.told),
             finding=finding,
             books=copy.deepcopy(self.caller.books),
-            state=self._reference.snapshot() if known and self._reference else None,
+            state=state if isinstance(state, Snapshot) else None,
             sizes=(ledger.full_size, ledger.swa_size),
             deferred=(
                 set(ledger.deferred_full),

@@ -22,7 +22,7 @@ from oracle.geometry import Geometry, Mode
 from oracle.laws import Violation, make_laws
 from oracle.observation import Outcome
 from oracle.operations import Base, kind_of
-from oracle.reference import Reference, make_reference
+from oracle.prediction import Prediction, make_prediction
 from oracle.target import Target
 from oracle.trace import Callers, Trace
 from oracle.unified_observation import AnySnapshot
@@ -107,9 +107,9 @@ class Session:
         self.seconds = Seconds()
         self.records: list[CallRecord] | None = [] if keep_records else None
         self._lanes = [_Lane(target, geometry, self.mode) for target in targets]
-        self._reference: Reference | None = None
+        self._reference: Prediction | None = None
         if self.judging.prediction:
-            self._reference = make_reference(geometry, self.mode, self.contract)
+            self._reference = make_prediction(geometry, self.mode, self.contract)
             self._compare_first()
         self._trusted = True
         """The caller's books still describe the target: nothing said aloud changed it, no hazard was found."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oracle.contract import Contract, current_contract
-from oracle.geometry import FAMILIES, Geometry, Mode
-from oracle.reference import Reference, make_reference
+from oracle.geometry import ALL_FAMILIES, Geometry, Mode
+from oracle.prediction import Prediction, make_prediction
 
 if TYPE_CHECKING:
     from oracle.call import Call
-    from oracle.observation import Outcome, Snapshot
+    from oracle.observation import Outcome
+    from oracle.unified_observation import AnySnapshot
 
 
 class ReferenceTarget:
@@ -23,21 +24,21 @@ class ReferenceTarget:
 
     def __init__(self) -> None:
         self.versions: dict[str, str] = {}
-        self._reference: Reference
+        self._reference: Prediction
 
     def contract(self, family: str) -> Contract | None:
         """The current contract; None for a family that has no reference."""
-        return current_contract(family) if family in FAMILIES else None
+        return current_contract(family) if family in ALL_FAMILIES else None
 
     def reset(self, geometry: Geometry, mode: Mode) -> None:
         """A new reference. Raises ``UsageError`` on an impossible geometry."""
         geometry.check()
-        self._reference = make_reference(geometry, mode, current_contract(geometry.family))
+        self._reference = make_prediction(geometry, mode, current_contract(geometry.family))
 
     def apply(self, call: Call) -> Outcome:
         """What the reference predicts for the call."""
         return self._reference.apply(call)
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> AnySnapshot:
         """The predicted state."""
         return self._reference.snapshot()
