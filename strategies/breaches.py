@@ -33,21 +33,26 @@ PAGES_ONLY = frozenset(
         legality.TOMBSTONED_PARTIAL_PAGE,
     }
 )
+
 OFTEN = {
-    legality.UNMAPPED_REPRESENTATIVE: 4,
-    legality.UNALIGNED_TAIL: 4,
-    legality.UNMAPPED_SLOT: 9,
+    legality.UNMAPPED_REPRESENTATIVE: 10,
+    legality.UNALIGNED_TAIL: 10,
+    legality.UNMAPPED_SLOT: 15,
     legality.STALE: 2,
-    legality.RAW_SLOTS: 3,
+    legality.RAW_SLOTS: 2,
+    legality.SEGMENTS_OUT_OF_ORDER: 2,
+    legality.NESTED_GROUP: 3,
+    legality.UNBALANCED_GROUP_END: 3,
+    legality.FREED_ROW_MAPPED: 5,
 }
 """Errors that real callers made, and how many times as often as the rest they are chosen: the first three need several
 operations to show, and the third of them a pool of page size 1."""
 
-MOST_DRAWN = 95
-"""The first choice is drawn below this: small enough for Hypothesis to draw evenly."""
+DRAWN = 100
+"""A choice is drawn below this: small enough for Hypothesis to draw evenly."""
 
-EVERYTHING = 5
-"""One example in this many may break everything."""
+EVERYTHING = 20
+"""A first choice below this may break everything."""
 
 
 def possible_breaches(geometry: Geometry, contract: Contract) -> tuple[str, ...]:
@@ -72,11 +77,16 @@ def possible_breaches(geometry: Geometry, contract: Contract) -> tuple[str, ...]
 def chosen_breaches(
     possible: tuple[str, ...], first: int, second: int | None
 ) -> tuple[str, ...] | None:
-    """The breaches of one example from two drawn numbers: None (all of them) for one in five, else one or two, and misuse."""
-    if first % EVERYTHING == 0:
+    """The breaches of one example from two drawn numbers: None (all of them) for one in five, else one or two, and misuse.
+
+    ``first`` and ``second`` are below ``DRAWN``.
+    """
+    if first < EVERYTHING:
         return None
-    chosen = possible[(first // EVERYTHING) % len(possible)]
+    chosen = [possible[(first - EVERYTHING) * len(possible) // (DRAWN - EVERYTHING)]]
+    if second is not None:
+        chosen.append(possible[second * len(possible) // DRAWN])
     # Misuse is refused and changes nothing, so it hides nothing: it always may happen.
-    extra = () if second is None else (possible[second % len(possible)],)
-    misuse = (legality.MISUSE,) if legality.MISUSE in possible else ()
-    return tuple(dict.fromkeys((chosen, *extra, *misuse)))
+    if legality.MISUSE in possible:
+        chosen.append(legality.MISUSE)
+    return tuple(dict.fromkeys(chosen))

@@ -20,8 +20,8 @@ from oracle.lockstep import Session
 from oracle.operations import Alloc, Base, Drain
 from oracle.target import Target
 from oracle.trace import Callers, Trace
-from strategies.breaches import MOST_DRAWN, chosen_breaches, possible_breaches
-from strategies.geometries import geometry_arguments, make_geometry
+from strategies.breaches import DRAWN, chosen_breaches, possible_breaches
+from strategies.geometries import DRAWN_FAMILIES, geometry_arguments, make_geometry
 from strategies.rules import RuleSpecification, rules_for
 from strategies.setting import MachineSetting, Raising
 from strategies.statistics import ExplorationStatistics
@@ -34,7 +34,7 @@ FIRST_ROWS: tuple[tuple[int, ...], ...] = (
 )  # fmt: skip
 """Rows that an example starts with, so that one in which swarm testing switched the allocating rules off is not idle."""
 
-SECOND_BREACHES = (*[None] * 20, *range(20))
+SECOND_BREACHES = (*[None] * 50, *range(0, DRAWN, 2))
 """Half of the callers that break one precondition break another one too."""
 
 OnExample = Callable[[Trace, Session], None]
@@ -56,6 +56,8 @@ class AllocatorMachine(RuleBasedStateMachine):
         self._idle = type(self).idle_examples > 0
         if self._idle:
             type(self).idle_examples -= 1
+        self.drawn = 0
+        """How many rules ran, whether or not the session was finished: what is drawn depends on nothing else."""
         self.operations: list[Base] = []
         self.session: Session | None = None
         self._callers: Callers = self.setting.callers
@@ -105,6 +107,7 @@ class AllocatorMachine(RuleBasedStateMachine):
 
     def perform(self, operation: Base) -> None:
         """Step a drawn operation, after the upkeep that is due."""
+        self.drawn += 1
         if self.session is None or self.session.finished:
             return
         upkeep = self._upkeep.due()
@@ -182,6 +185,8 @@ def make_machine(
     if setting.geometry is not None:
         # Said here, once and plainly, rather than from inside an example.
         Session(setting.targets, setting.geometry)
+    elif setting.family not in DRAWN_FAMILIES:
+        raise UsageError(f"no geometry of the {setting.family} family can be drawn: give one")
     start: dict[str, SearchStrategy[Any]]
     start = geometry_arguments(setting.family, contract, setting.geometry)
     start["rows"] = sampled_from(FIRST_ROWS)
@@ -190,7 +195,7 @@ def make_machine(
     if setting.callers == "mixed":
         start["hostile"] = booleans()
     if setting.callers != "legal":
-        start["breach"] = sampled_from(range(MOST_DRAWN))
+        start["breach"] = sampled_from(range(DRAWN))
         start["also"] = sampled_from(SECOND_BREACHES)
     members: dict[str, Any] = {
         "__doc__": f"Drives the {setting.family} family.",
@@ -247,7 +252,8 @@ def _make_rule(specification: RuleSpecification) -> Callable[..., None]:
 
 
 def _is_awake(machine: Any) -> bool:
-    return len(machine.operations) % RESTING_STEPS == RESTING_STEPS - 1
+    awake: bool = machine.drawn % RESTING_STEPS == RESTING_STEPS - 1
+    return awake
 
 
 def targets_of(targets: Target | Sequence[Target]) -> tuple[Target, ...]:

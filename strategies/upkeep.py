@@ -81,4 +81,8 @@ def _rows_in_turn(geometry: Geometry, *, hostile: bool) -> tuple[tuple[op.Base, 
     )
     transferred = (row, op.Load(), op.TransferPeers())
     recovered = (row, op.Load(), op.Recover())
-    return (transferred, (row if size == 1 else tail,), recovered)
+    tailed = (row if size == 1 else tail,)
+    if hostile:
+        # Half of the rows without peers stay so: that is what the caller is to get wrong.
+        return (tailed, (row, op.Load()), tailed, transferred, (row, op.Load()), tailed, recovered)
+    return (transferred, tailed, recovered)
