@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from oracle import operations as op
 from oracle.geometry import Geometry
+from strategies.follow_ups import FollowUps
 
 ALLOCATING: tuple[type[op.Base], ...] = (op.Alloc, op.Extend, op.ExtendTail, op.Load)
 GIVING_BACK: tuple[type[op.Base], ...] = (
@@ -36,6 +37,7 @@ class Upkeep:
 
     def __init__(self, geometry: Geometry, *, hostile: bool) -> None:
         self._turns = _rows_in_turn(geometry, hostile=hostile)
+        self._follow_ups = FollowUps(geometry, hostile=hostile)
         self._turn = 0
         self._waiting: list[op.Base] = []
         self._since_allocating = 0
@@ -44,6 +46,7 @@ class Upkeep:
 
     def saw(self, operation: op.Base) -> None:
         """An operation was stepped."""
+        self._follow_ups.saw(operation)
         self._since_allocating += 1
         self._since_giving_back += 1
         if isinstance(operation, ALLOCATING):
@@ -59,6 +62,8 @@ class Upkeep:
 
     def due(self) -> op.Base | None:
         """The operation to put in before the next drawn one, None when nothing is missing."""
+        if (follow_up := self._follow_ups.due()) is not None:
+            return follow_up
         if not self._waiting and self._since_allocating >= WITHOUT_ALLOCATING:
             self._waiting = list(self._turns[self._turn % len(self._turns)])
             self._turn += 1

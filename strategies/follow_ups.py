@@ -1,0 +1,61 @@
+"""What callers do right after something else: recovery inside the group that freed a row, a restore soon after a backup.
+
+Drawn operations seldom stand in such an order by chance. Guarantees that what follows depends on the operations before it only,
+and that every second occasion is left to chance, so that nothing always follows.
+"""
+
+from __future__ import annotations
+
+from oracle import operations as op
+from oracle.geometry import Geometry
+
+FREEING = (op.Free, op.FreeSegment, op.Evict)
+SWA_METHODS = ("free_swa", "free_swa_segment")
+
+
+class FollowUps:
+    """Watches the operations of one example. ``hostile``: the caller may also give peers to a row that it has freed whole."""
+
+    def __init__(self, geometry: Geometry, *, hostile: bool) -> None:
+        self._page_size = geometry.page_size
+        self._hybrid = geometry.family == "hybrid-swa"
+        self._hostile = hostile
+        self._waiting: list[op.Base] = []
+        self._in_group = False
+        self._occasions = 0
+
+    def saw(self, operation: op.Base) -> None:
+        """An operation was stepped."""
+        if isinstance(operation, op.GroupBegin):
+            self._in_group = True
+        elif isinstance(operation, (op.GroupEnd, op.Clear, op.Resize)):
+            self._in_group = False
+            self._waiting.clear()
+        elif isinstance(operation, op.Backup):
+            self._plan(op.Alloc(unit="pages"), op.Restore())
+        elif self._in_group and self._hybrid and isinstance(operation, FREEING):
+            recovery = self._recovery(operation)
+            if recovery is not None:
+                self._plan(recovery, op.GroupEnd())
+
+    def due(self) -> op.Base | None:
+        """The operation to put in before the next drawn one, None when nothing follows."""
+        return self._waiting.pop(0) if self._waiting else None
+
+    def _plan(self, *operations: op.Base) -> None:
+        self._occasions += 1
+        if self._occasions % 2 and not self._waiting:
+            self._waiting = list(operations)
+
+    def _recovery(self, operation: op.Base) -> op.Recover | None:
+        """New peers for what ``operation`` took peers from: its pages where the row lives on, else the freed row."""
+        if isinstance(operation, op.Evict):
+            return op.Recover(request=operation.request)
+        if isinstance(operation, (op.Free, op.FreeSegment)) and operation.method in SWA_METHODS:
+            page = (
+                operation.first // self._page_size
+                if isinstance(operation, op.Free)
+                else operation.page
+            )
+            return op.Recover(request=operation.request, page=page)
+        return op.Recover(freed=True) if self._hostile else None
