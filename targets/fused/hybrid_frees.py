@@ -9,6 +9,7 @@ import torch
 
 from targets.eager.hybrid_frees import HybridFrees
 from targets.eager.signals import PEER_MAPPED_INVARIANT, PEER_RELEASED_INVARIANT
+from targets.fused.hybrid_mapping import FusedHybridMapping
 from targets.fused.hybrid_sets import FREED_ALONE, FusedHybridSets
 from targets.fused.kernels_segments import UNMAPPED, UNRELEASED
 from targets.fused.paged import FusedPagedAllocator
@@ -16,7 +17,7 @@ from targets.fused.segments import launch_segment
 from targets.fused.watch import watch_for
 
 
-class FusedHybridFrees(FusedHybridSets, HybridFrees):
+class FusedHybridFrees(FusedHybridMapping, FusedHybridSets, HybridFrees):
     """The freeing half of ``FusedHybridSWAAllocator``; set-shaped frees and the group end are in its base."""
 
     def free_swa_segment(self, free_index: torch.Tensor, *, start_pos: int) -> None:
@@ -101,7 +102,7 @@ class FusedHybridFrees(FusedHybridSets, HybridFrees):
     ) -> AssertionError | None:
         """What debug mode has to say of a segment before anything is changed."""
         representatives = segment[:: self.page_size]
-        peers = self.full_to_swa_index_mapping[representatives]
+        peers = self.translate_loc_from_full_to_swa(representatives)
         try:
             self._check_swa_pages(representatives, peers // self.page_size)
             if with_full:

@@ -18,7 +18,7 @@ from targets.fused.token import FusedTokenAllocator
 from targets.fused.workspace import Workspace
 
 
-class FusedHybridSWAAllocator(FusedHybridAllocation, FusedHybridFrees, HybridSWAAllocator):
+class FusedHybridSWAAllocator(FusedHybridFrees, FusedHybridAllocation, HybridSWAAllocator):
     """As the torch allocator: ``size`` FULL slots and ``size_swa`` SWA slots in pages of ``page_size``.
 
     On a GPU checks are exact only if ``signals`` speak on the host (``Signals.on_host``); otherwise no call but a

@@ -117,7 +117,7 @@ def test_each_call_is_one_launch_and_waits_for_nothing() -> None:
         make()
     for name, make in operations():
         torch.cuda.synchronize()
-        with profile(activities=[ProfilerActivity.CUDA]) as watched:
+        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as watched:
             torch.cuda.set_sync_debug_mode("error")
             try:
                 make()

@@ -227,3 +227,16 @@ def test_slots_of_a_page_below_the_padding_page_stay_inside_the_mapping() -> Non
     mapping = subject.state.mapping
     assert mapping is not None
     assert mapping[-4:] == [4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_page_beyond_the_mapping_does_no_harm(debug: bool) -> None:
+    subject = bench(hybrid(8, 8), Mode(debug=debug))
+    subject.fresh(8)
+    far = tuple(range(4000, 4004))
+    assert subject.call("translate_loc_from_full_to_swa", slots=(-1, 4, 4000)).value == (-1, 4, 0)
+    subject.call("set_full_to_swa_mapping", slots=far, peers=far)
+    subject.call("clear_full_to_swa_mapping", slots=far)
+    subject.free(far, "free_swa")
+    subject.free(far, "free_swa_segment")
+    assert subject.state.mapping == [0] * 4 + [*range(4, 12)] + [-1]
