@@ -99,6 +99,14 @@ def test_third_party_packages_that_the_rooms_name_are_installed_with_kvoracle() 
                 assert known or under_test, f"{where} imports {package}, which pyproject.toml lacks"
 
 
+def test_what_releases_import_for_real_is_installed_with_kvoracle() -> None:
+    from targets.sglang.finder import GENUINE
+
+    # torch brings typing_extensions along.
+    lost = set(GENUINE) - RUNTIME - EXTRAS - {"typing_extensions"}
+    assert not lost, f"a release cannot be imported where only kvoracle is: {', '.join(lost)}"
+
+
 @pytest.mark.parametrize(
     ("source", "packages"),
     [
