@@ -58,6 +58,26 @@ BIASES: dict[tuple[type, str], Values] = {
     (op.RawFree, "slots"): (0, 1, -1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 64, 4096),
     (op.Resize, "full"): (0, 1, 2, 3, 4, 6, 8),
     (op.Resize, "swa"): (0, 1, 2, 3, 4, 6, 8),
+    (op.Flush, "urgent"): (False, False, True),
+    (op.Capacity, "unit"): _UNITS,
+    (op.Capacity, "swa"): (0, 0, 0, 1, 2, 3, 5),
+    (op.Capacity, "evictable_full"): FEW,
+    (op.Capacity, "evictable_swa"): FEW,
+    (op.Capacity, "empty_pool"): (False, False, False, True),
+    (op.Capacity, "token_slack"): (False, False, False, True),
+    (op.EvictForAlloc, "unit"): ("left", "pages", "left", "tokens", "edge"),
+    (op.EvictForAlloc, "swa"): (0, 0, 0, 2, 3, 5),
+    (op.EvictForAlloc, "rows"): FEW,
+    (op.EvictForAlloc, "states"): FEW,
+    (op.EvictForAlloc, "tree"): (True, True, True, False),
+    (op.StateAlloc, "count"): FEW,
+    (op.StateAlloc, "unit"): ("tokens", "tokens", "left"),
+    (op.StateFree, "index"): FEW,
+    (op.StateFree, "count"): FEW,
+    (op.StateFree, "stale"): (False, False, False, True),
+    (op.StateRoom, "count"): (*FEW, 9, 14, 20),
+    (op.Gate, "state"): ("closed", "open", "absent", "absent"),
+    (op.Reserve, "pages"): FEW,
 }
 """The fields that are not drawn evenly, by struct and name. Repeated values are drawn more often; the first is the simplest."""
 
@@ -78,6 +98,7 @@ LEGAL_VALUES: dict[tuple[type, str], Values] = {
     (op.Recover, "freed"): (False,),
     (op.FreeSegment, "shift"): (0,),
     (op.FreeSegments, "arrangement"): ("ascending",),
+    (op.StateFree, "stale"): (False,),
 }
 """What is left of a field when every other value would break the contract."""
 

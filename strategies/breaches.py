@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from oracle import legality
 from oracle.contract import Contract
-from oracle.geometry import Geometry
+from oracle.geometry import BANDS, WITH_PEERS, Geometry
 
 HYBRID_ONLY = frozenset(
     {
@@ -23,6 +23,18 @@ HYBRID_ONLY = frozenset(
         legality.FREED_ROW_MAPPED,
     }
 )
+NOT_UNIFIED = frozenset(
+    {
+        legality.UNALIGNED_TAIL,
+        legality.INCOMPLETE_PEERS,
+        legality.LIVE_MAPPING_CLEARED,
+        legality.FREED_ROW_MAPPED,
+        legality.MISUSE,
+        legality.UNBALANCED_GROUP_END,
+    }
+)
+"""What unified families give no occasion for: the mapping is the allocator's own, and whole pages are bound. Ending a group
+that is not open is left out because nothing is promised about it."""
 SLOTS_ONLY = frozenset({legality.UNMAPPED_SLOT, legality.DUPLICATE_SLOTS})
 PAGES_ONLY = frozenset(
     {
@@ -60,14 +72,21 @@ def possible_breaches(geometry: Geometry, contract: Contract) -> tuple[str, ...]
 
     Those that are to be chosen more often are repeated.
     """
-    hybrid, pages = geometry.family == "hybrid-swa", geometry.page_size > 1
+    hybrid, pages = geometry.family in WITH_PEERS, geometry.page_size > 1
+    unified = geometry.family in BANDS
     impossible = set(SLOTS_ONLY if pages else PAGES_ONLY)
     if not hybrid:
         impossible |= HYBRID_ONLY
+    if unified:
+        impossible |= NOT_UNIFIED
     if geometry.family == "paged":
         impossible.add(legality.MISUSE)
-    else:
+    elif not unified:
         impossible.add(legality.UNALIGNED_NEED)
+    if not unified or geometry.bytes_shared.lazy:
+        impossible.add(legality.GUARDED_MOVE)
+    if not (unified and hybrid):
+        impossible.add(legality.UNBOUND_RESERVATION)
     if "restore_state" not in contract.methods:
         impossible.add(legality.RESTORE_AFTER_FREES)
     possible = [breach for breach in legality.BREACHES if breach not in impossible]

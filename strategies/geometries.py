@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from oracle.contract import Contract
-from oracle.geometry import Family, Geometry
+from oracle.geometry import ALL_FAMILIES, BANDS, Family, Geometry
+from strategies.unified_geometries import make_unified_geometry, unified_arguments
 
-DRAWN_FAMILIES: tuple[Family, ...] = ("token", "paged", "hybrid-swa")
+DRAWN_FAMILIES: tuple[Family, ...] = ALL_FAMILIES
 """The families whose geometries can be drawn. Others take a given geometry."""
 
 MOST_SLOTS = 2048
@@ -36,6 +37,8 @@ def geometry_arguments(
     """The arguments of ``make_geometry``, each with its strategy. A given ``geometry`` leaves nothing to draw."""
     if geometry is not None:
         return {}
+    if family in BANDS:
+        return unified_arguments(family, contract)
     arguments: dict[str, SearchStrategy[Any]] = {
         "pages": st.sampled_from(PAGES),
         "need_sort": st.booleans(),
@@ -50,7 +53,14 @@ def geometry_arguments(
     return arguments
 
 
-def make_geometry(
+def make_geometry(family: Family, **drawn: Any) -> Geometry:
+    """The geometry that was drawn by ``geometry_arguments``."""
+    if family in BANDS:
+        return make_unified_geometry(family, **drawn)
+    return _make_static_geometry(family, **drawn)
+
+
+def _make_static_geometry(
     family: Family,
     *,
     pages: int,
@@ -60,7 +70,7 @@ def make_geometry(
     pages_swa: int = 0,
     spare_swa: int = 0,
 ) -> Geometry:
-    """The geometry that was drawn. ``pages`` of the token family are pairs of slots."""
+    """Pools of fixed sizes. ``pages`` of the token family are pairs of slots."""
     if family == "token":
         pages *= 2
     return Geometry(

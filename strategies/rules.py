@@ -29,6 +29,11 @@ NEEDED_METHODS: dict[type[op.Base], frozenset[str]] = {
     op.Resize: frozenset({"resize"}),
     op.Backup: frozenset({"backup_state"}),
     op.Restore: frozenset({"restore_state"}),
+    op.FlushDeferred: frozenset({"flush_deferred"}),
+    op.BeginForward: frozenset({"begin_forward"}),
+    op.FireEvent: frozenset({"fire_event"}),
+    op.BindReserved: frozenset({"set_full_to_swa_mapping"}),
+    op.FinishLoad: frozenset({"finish_load"}),
 }
 """The methods without which an operation can do nothing, where its fields do not name its method."""
 

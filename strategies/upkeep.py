@@ -8,7 +8,7 @@ depends on the operations before it only, never on what a target returned.
 from __future__ import annotations
 
 from oracle import operations as op
-from oracle.geometry import Geometry
+from oracle.geometry import BANDS, Geometry
 from strategies.follow_ups import FollowUps
 
 ALLOCATING: tuple[type[op.Base], ...] = (op.Alloc, op.Extend, op.ExtendTail, op.Load)
@@ -78,6 +78,8 @@ class Upkeep:
 
 def _rows_in_turn(geometry: Geometry, *, hostile: bool) -> tuple[tuple[op.Base, ...], ...]:
     row = op.Alloc(unit="pages")
+    if geometry.family in BANDS:
+        return _unified_rows(geometry)
     if geometry.family != "hybrid-swa":
         return ((row,),)
     size = geometry.page_size
@@ -91,3 +93,13 @@ def _rows_in_turn(geometry: Geometry, *, hostile: bool) -> tuple[tuple[op.Base, 
         # Half of the rows without peers stay so: that is what the caller is to get wrong.
         return (tailed, (row, op.Load()), tailed, transferred, (row, op.Load()), tailed, recovered)
     return (transferred, tailed, recovered)
+
+
+def _unified_rows(geometry: Geometry) -> tuple[tuple[op.Base, ...], ...]:
+    """Rows with peers throughout and for their tail only, and states; what forbade moves is over by then."""
+    row = op.Alloc(unit="pages")
+    moving: tuple[op.Base, ...] = (op.FinishLoad(), op.Gate(state="absent"))
+    tail = op.ExtendTail(amount=1, unit="pages", tail=geometry.page_size)
+    states = (op.StateAlloc(), row) if geometry.family in op.STATEFUL else (row,)
+    peered = geometry.family in op.PEERED and geometry.page_size > 1
+    return ((row,), (*moving, tail if peered else row), states)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oracle.reference.raised import require
+from oracle.reference.raised import leave_undefined, require
 
 if TYPE_CHECKING:
     from oracle.unified.end_band import EndBand
@@ -54,6 +54,8 @@ def _absorb(band: EndBand) -> None:
 
 
 def _retreat(band: EndBand, count: int) -> None:
+    enough = count <= band.span_pages()
+    leave_undefined(unless=enough, reason="a watermark that retreats beyond the band's own end")
     band.watermark += -count if band.grows_up else count
 
 

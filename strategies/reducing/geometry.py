@@ -9,9 +9,10 @@ from collections.abc import Iterator
 
 from msgspec.structs import fields, replace
 
-from oracle.geometry import LEVELS, Geometry
+from oracle.geometry import BANDS, LEVELS, Geometry
 from oracle.operations import Operation
 from oracle.trace import Trace
+from strategies.reducing.buffer import plainer_buffers, smaller_pages
 from strategies.reducing.search import Search
 
 PAGE_SIZES = (1, 2, 4, 16, 64)
@@ -52,12 +53,31 @@ def simplify_mode(search: Search) -> None:
 
 def shrink_geometry(search: Search) -> None:
     """Smaller pages, then smaller pools: the smallest that is accepted first."""
+    if search.best.geometry.family in BANDS:
+        _shrink_buffer(search)
+        return
     for candidate in _smaller_pages(search.best):
         if search.accepts(candidate):
             break
     for geometry in _smaller_pools(search.best.geometry):
         if _is_smaller(geometry, search.best.geometry):
             search.accepts(replace(search.best, geometry=geometry))
+
+
+def _shrink_buffer(search: Search) -> None:
+    old = search.best.geometry.page_size
+    for smaller in smaller_pages(search.best.geometry, PAGE_SIZES):
+        size = smaller.page_size
+        scaled = tuple(_scaled(operation, size, old) for operation in search.best.operations)
+        candidate = replace(search.best, geometry=smaller)
+        if search.accepts(candidate) or search.accepts(replace(candidate, operations=scaled)):
+            break
+    # Traces are not tried twice, so this ends.
+    while any(
+        search.accepts(replace(search.best, geometry=geometry))
+        for geometry in plainer_buffers(search.best.geometry)
+    ):
+        pass
 
 
 def _smaller_pages(trace: Trace) -> Iterator[Trace]:
