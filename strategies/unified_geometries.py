@@ -33,7 +33,7 @@ SPARE = (0, 0, 1, 7, 30)
 """Bytes that make no page."""
 
 CAPS = ("none", "none", "loose", "tight")
-"""Static caps: not given, no bound in practice, or less than the buffer holds."""
+"""Static caps: not given, about what the buffer holds of the larger entries, or less than it holds of both."""
 
 
 def unified_arguments(family: Family, contract: Contract) -> dict[str, SearchStrategy[Any]]:
@@ -85,7 +85,7 @@ def make_unified_geometry(
     wanted = low + pages * page_size * (full_bytes + swa_bytes) + states * state_bytes + spare
     total = max(least, wanted)
     tight = max(1, pages // 2) * page_size
-    cap = {"none": 0, "loose": 2 * total, "tight": tight}[caps]
+    cap = {"none": 0, "loose": total // max(entries), "tight": tight}[caps]
     if family == "unified-mamba-swa" and not cap:
         cap = pages * page_size
     return Geometry(
