@@ -60,6 +60,7 @@ class FusedHybridSWAAllocator(FusedHybridFrees, FusedHybridAllocation, HybridSWA
 
     @swa_free_group.setter
     def swa_free_group(self, pile: list[torch.Tensor]) -> None:
+        """Empty the set pile."""
         assert not pile, "a pile is filled by frees"
         self.swa_set_pile.empty()
 
@@ -70,5 +71,6 @@ class FusedHybridSWAAllocator(FusedHybridFrees, FusedHybridAllocation, HybridSWA
 
     @swa_page_ids_group.setter
     def swa_page_ids_group(self, pile: list[torch.Tensor]) -> None:
+        """Empty the page-id pile."""
         assert not pile, "a pile is filled by frees"
         self.swa_page_pile.empty()

@@ -67,40 +67,34 @@ def _sums_before(row, prefix_lens, seq_lens, page_size, ROWS: tl.constexpr):  # 
 
 @triton.jit
 def _tail_peers(index, inside, page_size, swa_ring, swa_head, swa_capacity):
-    """The peers of a tail on fresh pages; 0 in front of the tail."""
-    in_tail = index >= 0
+    """The peers of the slots ``index`` of a tail, which lies on fresh pages."""
     index = tl.maximum(index, 0)
     position = in_ring(swa_head + index // page_size, swa_capacity)
-    page = tl.load(swa_ring + position, mask=inside & in_tail, other=0)
-    return tl.where(in_tail, page * page_size + index % page_size, 0)
+    return tl.load(swa_ring + position, mask=inside, other=0) * page_size + index % page_size
+
+
+@triton.jit
+def _unmap_front(row_tiles, tail_start, out, mapping, entries, TILE: tl.constexpr):  # noqa: N803
+    """Unmap the slots in front of a tail. A page that is free twice can lie in both; then the front speaks last."""
+    tl.debug_barrier()
+    for tile in range(tl.program_id(0), row_tiles, tl.num_programs(0)):
+        index = tile * TILE + tl.arange(0, TILE)
+        in_front = index < tail_start
+        slot = tl.load(out + index, mask=in_front, other=0)
+        set_peer(mapping, entries, slot, tl.zeros((TILE,), tl.int64), in_front)
 
 
 def _extend(
-    prefix_lens,
-    seq_lens,
-    last_loc,
-    last_stride,
-    rows,
-    row_tiles,
-    page_size,
-    full_ring,
-    full_head,
-    full_capacity,
-    mapping,
-    entries,
-    swa_ring,
-    swa_head,
-    swa_capacity,
-    tail_start,
-    peers,
-    out,
-    report,
+    prefix_lens, seq_lens, last_loc, last_stride, rows, row_tiles, page_size,
+    full_ring, full_head, full_capacity,
+    mapping, entries, swa_ring, swa_head, swa_capacity,
+    tail_start, peers, out, report,
     HYBRID: tl.constexpr,  # noqa: N803
     TAIL: tl.constexpr,  # noqa: N803
     STOP: tl.constexpr,  # noqa: N803
     ROWS: tl.constexpr,  # noqa: N803
     TILE: tl.constexpr,  # noqa: N803
-):
+):  # fmt: skip
     """The slots of every row's extension in ``row_tiles`` tiles each, and their peers if HYBRID.
 
     TAIL: the only row's slots from output index ``tail_start`` on get peers on fresh pages, those before none.
@@ -134,34 +128,25 @@ def _extend(
             slot = tl.where(is_fresh, page * page_size + within, last + 1 + index)
             tl.store(out + begin + index, slot, mask=inside)
             if HYBRID:
+                mapped = inside
                 if TAIL:
+                    mapped = inside & (index >= tail_start)
                     peer = _tail_peers(
-                        index - tail_start, inside, page_size, swa_ring, swa_head, swa_capacity
+                        index - tail_start, mapped, page_size, swa_ring, swa_head, swa_capacity
                     )
                 else:
                     if STOP:
                         last_peer = tl.load(peers + row)
                     else:
                         last_peer = peer_of(mapping, entries, last, rows > 0, 0)
-                        gone = is_gone(prefix, seq, last_peer, page_size)
-                        tl.atomic_max(report + GONE, gone)
-                    page = tl.load(
-                        swa_ring + in_ring(swa_head + order, swa_capacity), mask=taken, other=0
-                    )
+                        tl.atomic_max(report + GONE, is_gone(prefix, seq, last_peer, page_size))
+                    position = in_ring(swa_head + order, swa_capacity)
+                    page = tl.load(swa_ring + position, mask=taken, other=0)
                     continued = tl.where(last_peer > 0, last_peer + 1 + index, 0)
                     peer = tl.where(is_fresh, page * page_size + within, continued)
-                mapped = inside
-                if TAIL:
-                    mapped = inside & (index >= tail_start)
                 set_peer(mapping, entries, slot, peer, mapped)
         if TAIL:
-            # A page that is free twice can be in the tail and in front of it; what is in front speaks last.
-            tl.debug_barrier()
-            for item in range(tl.program_id(0), rows * row_tiles, tl.num_programs(0)):
-                index = item * TILE + tl.arange(0, TILE)
-                in_front = index < tail_start
-                slot = tl.load(out + index, mask=in_front, other=0)
-                set_peer(mapping, entries, slot, tl.zeros((TILE,), tl.int64), in_front)
+            _unmap_front(row_tiles, tail_start, out, mapping, entries, TILE)
 
 
 def _decode(

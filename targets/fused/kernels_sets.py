@@ -78,6 +78,30 @@ def _forget_marked(marks, domain, TILE: tl.constexpr):  # noqa: N803
 
 
 @triton.jit
+def _release_full(
+    go, marks, domain, ring, start, capacity, report,
+    FRONT: tl.constexpr,  # noqa: N803
+    TILE: tl.constexpr,  # noqa: N803
+):  # fmt: skip
+    """Release the marked FULL pages if all is well, and report and return how many, STOPPED or FOREIGN."""
+    found = tl.where(go, FOREIGN, STOPPED).to(tl.int32)
+    foreign = tl.load(report + OUTSIDE, cache_modifier=".cg")
+    if go & (foreign == 0):
+        found = _release_marked(marks, domain, ring, start, capacity, FRONT, TILE)
+    else:
+        _forget_marked(marks, domain, TILE)
+    tl.store(report + FULL_FOUND, found.to(tl.int64))
+    tl.store(report + OUTSIDE, tl.zeros((), tl.int64))
+    return found
+
+
+@triton.jit
+def _copy_pile(pile, count, ring, start, capacity, TILE: tl.constexpr):  # noqa: N803
+    for base in range(0, count, TILE):
+        copy_values(base + tl.arange(0, TILE), pile, 1, count, ring, start, capacity)
+
+
+@triton.jit
 def _mark_peers(
     swa_source, swa_stride, swa_count, page_size, mapping, entries, leaders, swa_marks, swa_domain,
     SWA: tl.constexpr,  # noqa: N803
@@ -138,43 +162,20 @@ def _mark_pages(
 
 
 def _free_sets(
-    swa_source,
-    swa_stride,
-    swa_count,
-    full_source,
-    full_stride,
-    full_count,
-    page_size,
-    mapping,
-    entries,
-    leaders,
-    swa_marks,
-    swa_domain,
-    swa_ring,
-    swa_start,
-    swa_capacity,
-    swa_room,
-    full_marks,
-    full_domain,
-    full_ring,
-    full_start,
-    full_capacity,
-    swa_pages,
-    swa_pages_count,
-    swa_pages_start,
-    full_pages,
-    full_pages_count,
-    report,
-    stop_at_hit,
-    tickets,
-    ticket_target,
+    swa_source, swa_stride, swa_count,
+    full_source, full_stride, full_count,
+    page_size, mapping, entries, leaders,
+    swa_marks, swa_domain, swa_ring, swa_start, swa_capacity, swa_room,
+    full_marks, full_domain, full_ring, full_start, full_capacity,
+    swa_pages, swa_pages_count, swa_pages_start, full_pages, full_pages_count,
+    report, stop_at_hit, tickets, ticket_target,
     SWA: tl.constexpr,  # noqa: N803
     FULL: tl.constexpr,  # noqa: N803
     RELEASED: tl.constexpr,  # noqa: N803
     PILES: tl.constexpr,  # noqa: N803
     FRONT: tl.constexpr,  # noqa: N803
     TILE: tl.constexpr,  # noqa: N803
-):
+):  # fmt: skip
     """Release a set on the SWA side, then one on the FULL side unless the SWA side has more than room by then.
 
     RELEASED: first the report says how many of the FULL slots still have a peer, which may stop the FULL side. PILES: the SWA page
@@ -195,11 +196,7 @@ def _free_sets(
     if arrived == ticket_target - 1:
         go = stop_at_hit >= 0
         if PILES:
-            for base in range(0, swa_pages_count, TILE):
-                index = base + tl.arange(0, TILE)
-                copy_values(
-                    index, swa_pages, 1, swa_pages_count, swa_ring, swa_pages_start, swa_capacity
-                )
+            _copy_pile(swa_pages, swa_pages_count, swa_ring, swa_pages_start, swa_capacity, TILE)
         if SWA:
             found = _release_marked(
                 swa_marks, swa_domain, swa_ring, swa_start, swa_capacity, FRONT, TILE
@@ -212,34 +209,21 @@ def _free_sets(
             )
             tl.store(report + UNRELEASED, unreleased)
             go = go & ((unreleased == 0) | (stop_at_hit == 0))
+        released = tl.zeros((), tl.int32)
         if FULL:
-            found = tl.where(go, FOREIGN, STOPPED).to(tl.int32)
-            foreign = tl.load(report + OUTSIDE, cache_modifier=".cg")
-            go = go & (foreign == 0)
-            if go:
-                found = _release_marked(
-                    full_marks, full_domain, full_ring, full_start, full_capacity, FRONT, TILE
-                )
-            else:
-                _forget_marked(full_marks, full_domain, TILE)
-            tl.store(report + FULL_FOUND, found.to(tl.int64))
-            tl.store(report + OUTSIDE, tl.zeros((), tl.int64))
+            released = _release_full(
+                go, full_marks, full_domain, full_ring, full_start, full_capacity, report,
+                FRONT, TILE,
+            )  # fmt: skip
+            go = released >= 0
         if PILES:  # noqa: SIM102 (decided when the kernel is compiled)
             if go:
-                start = full_start
-                if FULL:
-                    start = full_start + found
+                start = full_start + released
                 if FRONT:
-                    start = full_start + full_capacity - full_pages_count
-                    if FULL:
-                        start = start - found
-                    start = in_ring(start, full_capacity)
+                    # Less than a capacity below the edge, so that adding one makes it positive.
+                    start = full_start + full_capacity - full_pages_count - released
                 start = in_ring(start, full_capacity)
-                for base in range(0, full_pages_count, TILE):
-                    index = base + tl.arange(0, TILE)
-                    copy_values(
-                        index, full_pages, 1, full_pages_count, full_ring, start, full_capacity
-                    )
+                _copy_pile(full_pages, full_pages_count, full_ring, start, full_capacity, TILE)
 
 
 def _defer_set(

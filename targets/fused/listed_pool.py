@@ -41,6 +41,7 @@ class ListedPool(BaseAllocator):
 
     @free_group.setter
     def free_group(self, pile: list[torch.Tensor] | None) -> None:
+        """Close the group and empty its pile, or open one."""
         assert not pile, "a pile is filled by frees"
         self.group_is_open = pile is not None
         if pile is None and hasattr(self, "pile"):

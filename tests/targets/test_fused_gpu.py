@@ -127,7 +127,7 @@ def test_each_call_is_one_launch_and_waits_for_nothing() -> None:
         on_gpu = [
             event.name
             for event in watched.events()
-            if event.device_type is torch.autograd.DeviceType.CUDA
+            if event.device_type == torch.autograd.DeviceType.CUDA
         ]
         assert len(on_gpu) == 1, f"{name}: {on_gpu}"
 
