@@ -143,9 +143,13 @@ class BaseAllocator:
             if slots.numel() == 0:
                 continue
             first_page = start_pos // self.page_size
-            assert first_page > last_page, (
+            assert self._follows(first_page, last_page), (
                 f"the segment at position {start_pos} starts on page {first_page} of its row, "
                 f"but the segment before it reached page {last_page}"
             )
             free_one(slots, start_pos=start_pos)
             last_page = (start_pos + slots.numel() - 1) // self.page_size
+
+    def _follows(self, first_page: int, last_page: int) -> bool:
+        """Whether a segment that starts on ``first_page`` of its row may come after one that reached ``last_page``."""
+        return first_page > last_page

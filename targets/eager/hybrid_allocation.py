@@ -9,7 +9,8 @@ from __future__ import annotations
 import torch
 
 from targets.eager.hybrid_state import HybridState
-from targets.eager.page_plans import new_pages_of_extend, pages_spanned
+from targets.eager.page_plans import PagePlan, new_pages_of_extend, pages_spanned
+from targets.eager.paged import PagedAllocator
 
 
 class HybridAllocation(HybridState):
@@ -102,17 +103,10 @@ class HybridAllocation(HybridState):
         assert full_plan is not None
         if swa_tail_len == 0:
             return full.take(full_plan)
-        swa_plan = swa.plan_extend(
-            torch.tensor([0]),
-            torch.tensor([swa_tail_len]),
-            torch.tensor([-1], device=self.device),
-            swa_tail_len,
-        )
+        swa_plan = self._plan_tail(swa, swa_tail_len)
         assert swa_plan is not None
         full_slots = full.take(full_plan)
-        head = extend_num_tokens - swa_tail_len
-        self._map(full_slots[head:], swa.take(swa_plan))
-        self._unmap(full_slots[:head])
+        self._map_tail(full_slots, swa.take(swa_plan))
         return full_slots
 
     def alloc_decode(
@@ -137,6 +131,15 @@ class HybridAllocation(HybridState):
         full_slots = full.take(full_plan)
         self._map(full_slots, swa.take(swa_plan))
         return full_slots
+
+    def _plan_tail(self, swa: PagedAllocator, length: int) -> PagePlan | None:
+        fresh_row = torch.tensor([-1], device=self.device)
+        return swa.plan_extend(torch.tensor([0]), torch.tensor([length]), fresh_row, length)
+
+    def _map_tail(self, full_slots: torch.Tensor, tail_slots: torch.Tensor) -> None:
+        head = full_slots.numel() - tail_slots.numel()
+        self._map(full_slots[head:], tail_slots)
+        self._unmap(full_slots[:head])
 
     def _last_peers(
         self, last_loc: torch.Tensor, prefix_lens: torch.Tensor, seq_lens: torch.Tensor

@@ -32,10 +32,10 @@ class HybridFrees(HybridState):
             self.free_swa_segment(free_index, start_pos=0)
             return
         whole_pages = self.expand(free_index)
-        peers = self.full_to_swa_index_mapping[whole_pages]
+        peers = self._read_set(free_index, whole_pages)
         self._unmap_set(free_index, whole_pages)
         if self.free_group is not None:
-            self.swa_free_group.append(peers)
+            self._defer_set(peers)
         else:
             self._release_set(peers)
 
@@ -104,6 +104,12 @@ class HybridFrees(HybridState):
         self.swa_attn_allocator.free(peers[peers > 0])
         self.swa_attn_allocator._assert_within_size()
 
+    def _defer_set(self, peers: torch.Tensor) -> None:
+        self.swa_free_group.append(peers)
+
+    def _read_set(self, slots: torch.Tensor, whole_pages: torch.Tensor) -> torch.Tensor:  # noqa: ARG002
+        return self.full_to_swa_index_mapping[whole_pages]
+
     def _unmap_set(self, slots: torch.Tensor, whole_pages: torch.Tensor) -> None:  # noqa: ARG002
         self._unmap(whole_pages)
 
@@ -112,12 +118,15 @@ class HybridFrees(HybridState):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """The representatives of a segment and their SWA pages; every check of the segment, and no change."""
         self._assert_aligned(start_pos)
-        representatives = segment[:: self.page_size]
+        representatives = self._representatives(segment)
         peers = self.full_to_swa_index_mapping[representatives]
-        self.signals.expect(PEER_MAPPED_INVARIANT, peers > 0, f"segment at position {start_pos}")
+        self._expect_mapped(peers, segment)
         swa_pages = peers // self.page_size
         self._check_swa_pages(representatives, swa_pages)
         return representatives, swa_pages
+
+    def _representatives(self, segment: torch.Tensor) -> torch.Tensor:
+        return segment[:: self.page_size]
 
     def _check_swa_pages(self, representatives: torch.Tensor, swa_pages: torch.Tensor) -> None:
         swa = self.swa_attn_allocator
@@ -130,12 +139,23 @@ class HybridFrees(HybridState):
             )
 
     def _drop_peers(self, representatives: torch.Tensor, swa_pages: torch.Tensor) -> None:
-        self._unmap(self.expand(representatives))
+        self._unmap_segment(representatives)
         if self.free_group is not None:
             self.swa_page_ids_group.append(swa_pages)
         else:
-            self.swa_attn_allocator.free_page_ids(swa_pages)
-            self.swa_attn_allocator._assert_within_size()
+            self._release_pages(swa_pages)
+
+    def _unmap_segment(self, representatives: torch.Tensor) -> None:
+        self._unmap(self.expand(representatives))
+
+    def _release_pages(self, swa_pages: torch.Tensor) -> None:
+        self.swa_attn_allocator.free_page_ids(swa_pages)
+        self.swa_attn_allocator._assert_within_size()
+
+    def _expect_mapped(self, peers: torch.Tensor, segment: torch.Tensor) -> None:
+        """``peers`` are those of the representatives of ``segment``."""
+        message = f"a segment of {segment.numel()} slots"
+        self.signals.expect(PEER_MAPPED_INVARIANT, peers > 0, message)
 
     def _expect_released(self, slots: torch.Tensor) -> None:
         released = self.full_to_swa_index_mapping[slots] == 0

@@ -11,21 +11,25 @@ from typing import TYPE_CHECKING
 import torch
 
 from oracle.contract import Contract, current_contract
-from oracle.geometry import FAMILIES, Geometry, Mode
+from oracle.geometry import BANDS, FAMILIES, Geometry, Mode
 from targets.driver import perform
 from targets.eager.hybrid_swa import HybridSWAAllocator
 from targets.eager.paged import PagedAllocator
 from targets.eager.signals import Signals
 from targets.eager.snapshots import snapshot_of
 from targets.eager.token import TokenAllocator
+from targets.eager.unified.families import UNIFIED_CLASSES, UnifiedAllocator
+from targets.eager.unified.performing import Performer
+from targets.eager.unified.snapshots import unified_snapshot_of
 from targets.hits import HitRecorder
 from targets.mode import switched
 
 if TYPE_CHECKING:
     from oracle.call import Call
-    from oracle.observation import Outcome, Snapshot
+    from oracle.observation import Outcome
+    from oracle.unified_observation import AnySnapshot
 
-EagerAllocator = TokenAllocator | PagedAllocator | HybridSWAAllocator
+EagerAllocator = TokenAllocator | PagedAllocator | HybridSWAAllocator | UnifiedAllocator
 
 
 @dataclass(frozen=True)
@@ -58,11 +62,13 @@ class EagerTarget:
         self._reuse = classes is None
         self._built: tuple[Geometry, bool] | None = None
         self._mode = Mode()
+        self._performer: Performer | None = None
         self._recorder = HitRecorder(has_counter=False)
 
     def contract(self, family: str) -> Contract | None:
         """The current contract; None for a family that we do not have."""
-        return current_contract(family) if family in FAMILIES else None
+        ours = family in FAMILIES or family in UNIFIED_CLASSES
+        return current_contract(family) if ours else None
 
     def reset(self, geometry: Geometry, mode: Mode) -> None:
         """Return to the state after construction. Raises ``UsageError`` on an impossible geometry.
@@ -72,28 +78,42 @@ class EagerTarget:
         """
         geometry.check()
         self._mode = mode
-        if self._reuse and self._built == (geometry, mode.debug) and not self._sentinel_is_gone():
+        reuse = self._reuse and geometry.family not in BANDS
+        if reuse and self._built == (geometry, mode.debug) and not self._sentinel_is_gone():
             self.allocator.clear()
             return
         self._built = None
-        self._recorder = HitRecorder(has_counter=geometry.family == "hybrid-swa")
+        self._recorder = HitRecorder(has_counter=geometry.family not in ("token", "paged"))
         with switched(mode):
             self.allocator = self._build(geometry)
+        self._performer = None
+        if geometry.family in BANDS:
+            self._performer = Performer(self.allocator, self._device, self._recorder)
         self._built = (geometry, mode.debug)
 
     def apply(self, call: Call) -> Outcome:
         """Perform the call under the mode of the last reset."""
         with switched(self._mode):
-            outcome = perform(self.allocator, call, self._device, observe=self._recorder)
+            outcome = self._perform(call)
         if call.method == "resize" or outcome.error.startswith("crash"):
             self._built = None
         return outcome
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> AnySnapshot:
         """The whole state, read without changing it."""
+        if isinstance(self.allocator, UnifiedAllocator):
+            return unified_snapshot_of(self.allocator)
         return snapshot_of(self.allocator)
 
+    def _perform(self, call: Call) -> Outcome:
+        if self._performer is not None:
+            return self._performer.perform(call)
+        return perform(self.allocator, call, self._device, observe=self._recorder)
+
     def _build(self, geometry: Geometry) -> EagerAllocator:
+        if geometry.family in UNIFIED_CLASSES:
+            signals = Signals(self._recorder, on_host=True)
+            return UNIFIED_CLASSES[geometry.family](geometry, self._device, signals)
         size, need_sort = geometry.size, geometry.need_sort
         if geometry.family == "token":
             return self._classes.token(size, self._device, need_sort=need_sort)

@@ -1,21 +1,33 @@
-"""What a mutant is (see ``targets.mutants.registry`` for the list).
+"""What a mutant is, and how a faulty class becomes one (see ``targets.mutants.registry`` for the list).
 
-Guarantees nothing about the fault but its description; the tests show that each one differs from ``eager``.
+Guarantees that a mutant's name, family and description come from its class. Guarantees nothing about the fault; the tests
+show that each one is found.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from oracle.finding import FindingKind
 from oracle.geometry import Family
+from targets.eager.hybrid_swa import HybridSWAAllocator
+from targets.eager.paged import PagedAllocator
 from targets.eager.target import AllocatorClasses
+from targets.eager.token import TokenAllocator
+
+FaultyAllocator = TypeVar(
+    "FaultyAllocator", bound=TokenAllocator | PagedAllocator | HybridSWAAllocator
+)
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault. ``description`` is one sentence; ``kinds`` are the kinds of finding that the fault deserves, the one that
-    it is there for first; ``classes`` are our allocators with the fault in the class that serves ``family``.
+    """One fault. ``description`` is one sentence. ``kinds`` are the kinds of finding that the fault deserves; ``law`` among
+    them promises that the laws find it with the prediction switched off. ``stands_for`` names known bugs of the same
+    kind. ``equivalent`` says why nothing can tell the mutant from ``eager``, "" where something can.
     """
 
     name: str
@@ -23,3 +35,45 @@ class Mutant:
     family: Family
     kinds: tuple[FindingKind, ...]
     classes: AllocatorClasses
+    stands_for: tuple[str, ...] = ()
+    equivalent: str = ""
+
+
+class FaultList:
+    """Collects the faults of one module, in the order in which they stand there."""
+
+    def __init__(self) -> None:
+        self.mutants: list[Mutant] = []
+
+    def add(
+        self, *kinds: FindingKind, stands_for: tuple[str, ...] = (), equivalent: str = ""
+    ) -> Callable[[type[FaultyAllocator]], type[FaultyAllocator]]:
+        """Decorate a class that is ``eager``'s with one fault: its name and the first line of its docstring name the mutant."""
+
+        def register(faulty: type[FaultyAllocator]) -> type[FaultyAllocator]:
+            family, classes = _family_of(faulty)
+            name = re.sub(r"(?<!^)(?=[A-Z])", "-", faulty.__name__).lower()
+            description = (faulty.__doc__ or "").split("\n\n")[0]
+            self.mutants.append(
+                Mutant(
+                    name=name,
+                    description=" ".join(description.split()),
+                    family=family,
+                    kinds=kinds,
+                    classes=classes,
+                    stands_for=stands_for,
+                    equivalent=equivalent,
+                )
+            )
+            return faulty
+
+        return register
+
+
+def _family_of(faulty: type[object]) -> tuple[Family, AllocatorClasses]:
+    if issubclass(faulty, TokenAllocator):
+        return "token", AllocatorClasses(token=faulty)
+    if issubclass(faulty, PagedAllocator):
+        return "paged", AllocatorClasses(paged=faulty)
+    assert issubclass(faulty, HybridSWAAllocator)
+    return "hybrid-swa", AllocatorClasses(hybrid=faulty)

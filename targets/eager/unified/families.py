@@ -1,0 +1,21 @@
+"""Which of our unified allocators serves which family."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from targets.eager.unified.token_pool import TokenPool
+from targets.eager.unified.two_pools import TwoPoolAllocator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from oracle.geometry import Geometry
+    from targets.eager.signals import Signals
+
+UnifiedAllocator = TokenPool
+
+UNIFIED_CLASSES: dict[str, Callable[[Geometry, str, Signals], TokenPool]] = {
+    "unified-swa": TwoPoolAllocator,
+}
+"""The families that are complete."""
