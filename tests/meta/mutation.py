@@ -42,7 +42,8 @@ SMALL = {
 }
 """The first half of the examples has this geometry: a pool that is used up, and refilled, soon."""
 
-EXAMPLES_A_WAY = 16
+EXAMPLES_A_WAY: dict[Family, int] = {"token": 24, "paged": 36, "hybrid-swa": 14}
+"""More where an example is cheap."""
 
 
 class Kill(NamedTuple):
@@ -65,7 +66,7 @@ def _explored(family: Family) -> list[Trace]:
             explore(
                 EagerTarget(),
                 family,
-                examples=EXAMPLES_A_WAY // 2,
+                examples=EXAMPLES_A_WAY[family] // 2,
                 seed=index,
                 callers=callers,
                 level=level,

@@ -110,7 +110,7 @@ _TOKEN = {
         Alloc(8), Free(first=4), Free(), Merge(), need_sort=True, callers="legal"
     ),
     "too many slots with some staged": _token(
-        Alloc(4), Release(), Alloc(9), need_sort=True, callers="legal"
+        Alloc(4), Release(), Alloc(1, "left"), need_sort=True, callers="legal"
     ),
     "slots overwritten in a group": _token(
         Alloc(4), GroupBegin(), Free(count=1, overwrite=True), GroupEnd(), callers="legal"
@@ -142,7 +142,7 @@ _PAGED = {
         need_sort=True, callers="legal",
     ),
     "an extend that is too large": _paged(
-        Alloc(8), Release(), Extend((Part(0, 36),)), need_sort=True, callers="legal"
+        Alloc(8), Release(), Extend((Part(0, 1, "left"),)), need_sort=True, callers="legal"
     ),
     "a clear with staged pages": _paged(
         Alloc(8), Release(), Clear(), need_sort=True, callers="legal"
@@ -155,7 +155,7 @@ _PAGED = {
         Extend((Part(0, 4), Part(0, 4))), Decode(count=1), callers="legal"
     ),
     "both piles of a group": _paged(
-        Alloc(16), GroupBegin(), Free(count=3), FreeSegment(pages=1), GroupEnd(), callers="legal"
+        Alloc(16), GroupBegin(), Free(count=3), FreeSegment(page=1, pages=1), GroupEnd(), callers="legal"
     ),
     "slots of pages overwritten in a group": _paged(
         Alloc(8), GroupBegin(), Free(count=7, overwrite=True), GroupEnd(), callers="legal"
@@ -193,7 +193,7 @@ _HYBRID = {
         Alloc(8), Evict(), GroupBegin(), Free("free_swa", count=7), GroupEnd(), callers="legal"
     ),
     "both FULL piles of a group": _hybrid(
-        Alloc(16), GroupBegin(), Free(count=3), FreeSegment(pages=1), GroupEnd(), callers="legal"
+        Alloc(16), GroupBegin(), Free(count=3), FreeSegment(page=1, pages=1), GroupEnd(), callers="legal"
     ),
     "a loaded row evicted at level warn": _hybrid(
         Load(), FreeSegment("free_swa_segment"), level="warn"
