@@ -10,9 +10,17 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from oracle.geometry import FAMILIES, LARGEST_PAGE_SIZE, LARGEST_SIZE, Geometry
+from oracle.geometry import (
+    FAMILIES,
+    LARGEST_PAGE_SIZE,
+    LARGEST_SIZE,
+    UNIFIED_FAMILIES,
+    Family,
+    Geometry,
+)
 from oracle.operations import OPERATION_TABLE, Drain
 from oracle.trace import Trace, encode_trace
+from strategies.unified_geometries import make_unified_geometry
 
 NUMBERS = (
     0, 1, -1, 2, 3, 7, 255, 4096, LARGEST_PAGE_SIZE + 1, LARGEST_SIZE, LARGEST_SIZE + 1,
@@ -23,14 +31,29 @@ STRANGERS: tuple[Any, ...] = (
 )  # fmt: skip
 
 
+def _geometry(family: Family) -> Geometry:
+    if family in UNIFIED_FAMILIES:
+        return make_unified_geometry(
+            family,
+            pages=6,
+            page_size=4,
+            entries=(16, 8),
+            spare=1,
+            lazy=True,
+            state_bytes=0 if family == "unified-swa" else 96,
+            states=3,
+        )
+    page_size, size_swa = (1, 0) if family == "token" else (4, 0)
+    if family == "hybrid-swa":
+        size_swa = 24
+    return Geometry(family=family, size=32, page_size=page_size, size_swa=size_swa)
+
+
 @functools.cache
-def _sound() -> tuple[str, ...]:
+def _sound(families: tuple[Family, ...]) -> tuple[str, ...]:
     documents = []
-    for family in FAMILIES:
-        page_size, size_swa = (1, 0) if family == "token" else (4, 0)
-        if family == "hybrid-swa":
-            size_swa = 24
-        geometry = Geometry(family=family, size=32, page_size=page_size, size_swa=size_swa)
+    for family in families:
+        geometry = _geometry(family)
         kinds = [kind.operation for kind in OPERATION_TABLE if family in kind.families]
         # A few requests first, so that the rest has rows to work on.
         operations = [kinds[0](), kinds[0](), *(kind() for kind in kinds), Drain()]
@@ -51,14 +74,14 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def sound_documents() -> list[dict[str, Any]]:
+def sound_documents(families: tuple[Family, ...] = FAMILIES) -> list[dict[str, Any]]:
     """One trace of each family, with every operation of the family and every field written out."""
-    return [json.loads(text) for text in _sound()]
+    return [json.loads(text) for text in _sound(families)]
 
 
-def damaged(random: Random) -> bytes:
+def damaged(random: Random, families: tuple[Family, ...] = FAMILIES) -> bytes:
     """A trace file with up to three kinds of damage, sometimes to its document and then to its bytes."""
-    document: Any = json.loads(random.choice(_sound()))
+    document: Any = json.loads(random.choice(_sound(families)))
     if random.random() < 0.75:
         for _ in range(random.randint(1, 3)):
             random.choice(DOCUMENT_DAMAGES)(document, random)
