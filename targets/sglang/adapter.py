@@ -15,8 +15,9 @@ import torch
 from oracle.call import Call
 from oracle.contract import Contract
 from oracle.errors import UsageError
-from oracle.geometry import FAMILIES, Geometry, Mode
-from oracle.observation import Outcome, Snapshot
+from oracle.geometry import BANDS, FAMILIES, Geometry, Mode
+from oracle.observation import Outcome
+from oracle.unified_observation import AnySnapshot
 from targets.driver import Reach, perform
 from targets.hits import HitRecorder
 from targets.mode import switched
@@ -29,6 +30,11 @@ from targets.sglang.release import Release
 from targets.sglang.releases import parse
 from targets.sglang.signal_probe import watch
 from targets.sglang.state import release_snapshot
+from targets.sglang.unified_allocator import UnifiedAllocator
+from targets.sglang.unified_release import UnifiedRelease, has_unified
+
+ANNOUNCED = frozenset({"unified-swa", "unified-mamba-swa", "unified-mamba"})
+"""The unified families that releases are known to be drivable in."""
 
 
 def make_sglang_target(
@@ -85,13 +91,17 @@ class SglangTarget:
         self._geometry: Geometry | None = None
         self._switched: AbstractContextManager[None] = nullcontext()
         self._reach = Reach()
+        self._unified_release: UnifiedRelease | None = None
+        self._unified: UnifiedAllocator | None = None
         watch(release, self._recorder)
 
     def contract(self, family: str) -> Contract | None:
         """The contract of this release for ``family``; None where it has no such allocator."""
         if self._recognition is not None:
             return self._recognition.contracts.get(family)
-        return contract_of(self._release, family) if family in FAMILIES else None
+        if family in FAMILIES or (family in ANNOUNCED and has_unified(self._release)):
+            return contract_of(self._release, family)
+        return None
 
     def reset(self, geometry: Geometry, mode: Mode) -> None:
         """Build a new allocator. Raises ``UsageError`` on an impossible geometry."""
@@ -105,11 +115,19 @@ class SglangTarget:
         # Without invariants nothing is read from the environment after the construction.
         self._switched = switched(mode) if self._release.invariants_module else nullcontext()
         with switched(mode):
-            self.allocator = self._build(geometry)
+            if geometry.family in BANDS:
+                self._unified = self._build_unified(geometry)
+                self.allocator = self._unified.allocator
+            else:
+                self._unified = None
+                self.allocator = self._build(geometry)
 
     def apply(self, call: Call) -> Outcome:
         """Perform the call under the mode of the last reset."""
         assert self._geometry is not None
+        if self._unified is not None:
+            with self._switched:
+                return self._unified.apply(call)
         hybrid = self._geometry.family == "hybrid-swa"
         recorder = self._recorder if hybrid else self._without_counter
         with self._switched:
@@ -117,10 +135,18 @@ class SglangTarget:
                 self.allocator, call, self._release.device, observe=recorder, reach=self._reach
             )
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> AnySnapshot:
         """The whole state, read without changing it."""
         assert self._geometry is not None
+        if self._unified is not None:
+            return self._unified.snapshot()
         return release_snapshot(self.allocator, hybrid=self._geometry.family == "hybrid-swa")
+
+    def _build_unified(self, geometry: Geometry) -> UnifiedAllocator:
+        if self._unified_release is None:
+            self._unified_release = UnifiedRelease(self._release)
+            watch(self._release, self._recorder)
+        return UnifiedAllocator(self._unified_release, geometry, self._recorder)
 
     def _build(self, geometry: Geometry) -> Any:
         size, need_sort = geometry.size, geometry.need_sort

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, structs
 
 from oracle.contract import Contract, current_contract
-from oracle.geometry import FAMILIES
+from oracle.geometry import FAMILIES, UNIFIED_FAMILIES
+from targets.sglang.unified_contracts import unified_contract
 
 if TYPE_CHECKING:
     from targets.sglang.release import Release
@@ -107,6 +108,8 @@ def contract_for_version(version: str, family: str, *, power_of_two_pages: bool)
     ``version``: as in ``0.5.12`` or ``0.5.12.post1``. A tree that was never given a version (``0.0.0.dev0``) is the newest.
     """
     number = minor_of(version)
+    if family in UNIFIED_FAMILIES:
+        return unified_contract(number, family, power_of_two_pages=power_of_two_pages)
     if family not in FAMILIES or number < OLDEST:
         return None
     newest = current_contract(family, power_of_two_pages=power_of_two_pages)
