@@ -153,14 +153,16 @@ class Band:
     def alloc_with_virtual(self, virtual: torch.Tensor) -> None:
         """Take a page for each of ``virtual`` int64 ``[n]``. Raises AssertionError when pages are short."""
         physical = self.take(virtual.numel())
-        assert physical is not None, f"{self.name} is short of {virtual.numel()} pages after the gate"
+        assert physical is not None, (
+            f"{self.name} is short of {virtual.numel()} pages after the gate"
+        )
         self.table.bind(virtual, physical)
 
     def pages_of(self, slots: torch.Tensor) -> torch.Tensor:
         """Pages of set-shaped ``slots``: each once, ascending, except in lazy mode at page size 1 (§5)."""
         if self.lazy_frees and self.page_size == 1:
             return slots.to(torch.int64)
-        return torch.unique(slots.to(torch.int64).div(self.page_size, rounding_mode="floor"))
+        return self.representative_pages(slots).unique()  # type: ignore[no-untyped-call,no-any-return]
 
     @property
     def lazy_frees(self) -> bool:
@@ -198,16 +200,20 @@ class Band:
         return self.table.v2p[pages] > 0
 
     def move_pages(self, sources: list[int], destinations: list[int]) -> None:
-        """Move bound pages, pair by pair. Raises AssertionError when a source is not bound."""
+        """Move pages, pair by pair."""
         if not sources:
             return
         from_pages, to_pages = self.page_list(sources), self.page_list(destinations)
-        assert bool((self.table.p2v[from_pages] > 0).all()), f"{self.name} moves an unbound page"
         self.table.move(from_pages, to_pages)
         self.copies.extend(
             PageCopy(self.name, source, destination)
             for source, destination in zip(sources, destinations, strict=True)
         )
+
+    def assert_bound(self, physical: list[int]) -> None:
+        """Raise AssertionError when one of the pages belongs to nobody: a reservation whose load was called finished (§5)."""
+        owners = self.table.p2v[self.page_list(physical)]
+        assert bool((owners > 0).all()), f"{self.name} would move a page that is not bound"
 
     def page_list(self, pages: list[int]) -> torch.Tensor:
         """``pages`` as a tensor on the device."""

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 def verify_byte_accounting(low_to_high: list[Band]) -> list[str]:
     """What is wrong, a sentence each; empty when all is well."""
-    return [
-        complaint for band in low_to_high for complaint in _within_itself(band)
-    ] + list(_beside_each_other(low_to_high))
+    return [complaint for band in low_to_high for complaint in _within_itself(band)] + list(
+        _beside_each_other(low_to_high)
+    )
 
 
 def _within_itself(band: Band) -> Iterator[str]:

@@ -35,5 +35,5 @@ def make_bands(geometry: Geometry, device: str, copies: list[PageCopy]) -> dict[
 
 def low_to_high(geometry: Geometry, bands: dict[BandName, Band]) -> list[Band]:
     """The bands in the order of their bytes."""
-    order = [bands[name] for name in ("state", "swa", "full") if name in bands]  # type: ignore[index]
+    order = [bands[name] for name in ("state", "swa", "full") if name in bands]
     return order[::-1] if geometry.bytes_shared.full_direction == "up" else order

@@ -52,9 +52,7 @@ class EndBand(Band):
     @property
     def gap(self) -> int:
         """Bytes between the span and the next band on the side to which it grows (§4)."""
-        return max(
-            0, self.above() - self.high_byte if self.up else self.low_byte - self.below()
-        )
+        return max(0, self.above() - self.high_byte if self.up else self.low_byte - self.below())
 
     @property
     def index_room(self) -> int:
@@ -101,17 +99,18 @@ class EndBand(Band):
     def _extend(self, count: int) -> torch.Tensor | None:
         start = self.watermark if self.up else self.watermark - count + 1
         if count:
-            if start < self.first or start + count > self.pages:
+            frontier = start + count if self.up else start
+            if not self.first <= frontier <= self.pages:
                 return None
-            if self.lazy and self._collides(start, count):
+            if self.lazy and self._collides(frontier):
                 return None
             self.watermark += count if self.up else -count
         return self.page_range(start, start + count)
 
-    def _collides(self, start: int, count: int) -> bool:
+    def _collides(self, frontier: int) -> bool:
         if self.up:
-            return start + count > self.above() // self.page_bytes
-        return start < self.below() // self.page_bytes
+            return frontier > self.above() // self.page_bytes
+        return frontier < self.below() // self.page_bytes
 
     def _draw(self, count: int) -> torch.Tensor:
         if count == self.hole_count:

@@ -26,13 +26,14 @@ def flush(band: EndBand, *, urgent: bool) -> int:
     holes = _absorb(band, sorted(band.holes.tolist()))
     band.holes = band.page_list(holes)
     sources, destinations = _pair(band, holes, urgent=urgent)
+    band.assert_bound(sources)
     band.move_pages(sources, destinations)
     if urgent:
         band.watermark += -len(holes) if band.up else len(holes)
         band.holes = band.no_pages()
     elif sources:
-        taken = set(destinations)
-        band.holes = band.page_list([hole for hole in holes if hole not in taken])
+        moved = len(sources)
+        band.holes = band.page_list(holes[moved:] if band.up else holes[:-moved])
         _vacate(band, band.page_list(sources))
     return len(sources)
 
@@ -120,9 +121,7 @@ def release_places(band: EndBand, physical: torch.Tensor) -> None:
 def _assert_free_to_move(band: EndBand, freed: list[int]) -> None:
     assert band.gates == [None] * len(band.gates), f"{band.name} moves pages behind a gate"
     assert band.pending_load == 0, f"{band.name} moves pages during a load"
-    low, high = (
-        (band.first, band.watermark) if band.up else (band.watermark + 1, band.pages)
-    )
+    low, high = (band.first, band.watermark) if band.up else (band.watermark + 1, band.pages)
     assert all(low <= page < high for page in freed), f"{band.name} frees pages beyond its span"
 
 

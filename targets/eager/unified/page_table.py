@@ -58,10 +58,11 @@ class PageTable:
     def translate(self, slots: torch.Tensor) -> torch.Tensor:
         """Physical slots int64 of virtual ``slots``; the padding slot 0 where there is none, or no such slot (§5)."""
         slots = slots.to(torch.int64)
-        last = self.v2p.numel() - 1
         pages = slots.div(self.page_size, rounding_mode="floor")
-        pages = torch.where(pages < 0, last, pages).clamp_max(last)
-        return (self.v2p[pages] * self.page_size + slots % self.page_size).clamp_min(0)
+        strange = (pages < 0) | (pages >= self.v2p.numel())
+        physical = self.v2p[pages.masked_fill(strange, 0)]
+        places = physical * self.page_size + slots % self.page_size
+        return places.clamp_min(0).masked_fill(strange, 0)
 
     def copy_pages(self, sources: torch.Tensor, destinations: torch.Tensor) -> None:
         """Copy content page by page, all at once: a page may be source and destination."""

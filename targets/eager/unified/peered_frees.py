@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from targets.eager.unified.band import Band
+    from targets.eager.unified.end_band import EndBand
 
 
 class FreeSegment(Protocol):
@@ -45,7 +46,7 @@ class Group:
 class PeeredFrees:
     """The frees of an allocator with the bands ``full`` and ``swa``."""
 
-    full: Band
+    full: EndBand
     swa: Band
     page_size: int
     signals: Signals
@@ -159,7 +160,9 @@ class PeeredFrees:
         return slots[:: self.page_size]
 
     def _free_in_order(
-        self, segments: Iterable[tuple[torch.Tensor, int]], free_one: FreeSegment | Callable[..., None]
+        self,
+        segments: Iterable[tuple[torch.Tensor, int]],
+        free_one: FreeSegment | Callable[..., None],
     ) -> None:
         last_page = -1
         for slots, start_pos in segments:

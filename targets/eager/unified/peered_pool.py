@@ -84,18 +84,21 @@ class PeeredPool(PeeredFrees, TokenPool):
 
     def alloc_extend(
         self,
-        prefix_lens: torch.Tensor,
+        prefix_lens: torch.Tensor,  # noqa: ARG002 (the arguments that callers know)
         prefix_lens_cpu: torch.Tensor,
-        seq_lens: torch.Tensor,
+        seq_lens: torch.Tensor,  # noqa: ARG002 (the arguments that callers know)
         seq_lens_cpu: torch.Tensor,
         last_loc: torch.Tensor,
-        extend_num_tokens: int,
+        extend_num_tokens: int,  # noqa: ARG002 (the arguments that callers know)
     ) -> torch.Tensor | None:
         """Slots int64 ``[extend_num_tokens]`` for rows growing from prefix to seq lengths ``[bs]``, or None (§5, §8)."""
         return self._grow(prefix_lens_cpu.tolist(), seq_lens_cpu.tolist(), last_loc)
 
     def alloc_decode(
-        self, seq_lens: torch.Tensor, seq_lens_cpu: torch.Tensor, last_loc: torch.Tensor
+        self,
+        seq_lens: torch.Tensor,  # noqa: ARG002 (the arguments that callers know)
+        seq_lens_cpu: torch.Tensor,
+        last_loc: torch.Tensor,
     ) -> torch.Tensor | None:
         """One slot for each row, int64 ``[bs]``, or None; ``seq_lens`` count the new token (§5)."""
         lengths = seq_lens_cpu.tolist()
@@ -103,9 +106,9 @@ class PeeredPool(PeeredFrees, TokenPool):
 
     def alloc_extend_swa_tail(
         self,
-        prefix_lens: torch.Tensor,
+        prefix_lens: torch.Tensor,  # noqa: ARG002 (the arguments that callers know)
         prefix_lens_cpu: torch.Tensor,
-        seq_lens: torch.Tensor,
+        seq_lens: torch.Tensor,  # noqa: ARG002 (the arguments that callers know)
         seq_lens_cpu: torch.Tensor,
         last_loc: torch.Tensor,
         extend_num_tokens: int,

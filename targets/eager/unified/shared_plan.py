@@ -68,9 +68,7 @@ class SharedPlan:
         full, swa = self._side(self.full, reclaim.full), self._side(self.swa, reclaim.swa)
         return need.full <= free_ids.numel() + reclaim.full and self._bytes_fit(need, full, swa)
 
-    def plan(
-        self, need: Pages, evictable: Pages, *, empty: bool, prefer_swa: bool
-    ) -> Pages | None:
+    def plan(self, need: Pages, evictable: Pages, *, empty: bool, prefer_swa: bool) -> Pages | None:
         """The least that has to be given up, of the SWA side first (``prefer_swa``: of the FULL side first); None when even
         everything is not enough."""
         compacted = empty or not self.full.lazy or not self._blocked()

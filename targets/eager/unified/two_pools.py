@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from targets.eager.unified.end_band import EndBand
 from targets.eager.unified.peered_pool import PeeredPool
 from targets.eager.unified.shared_plan import NOTHING, Pages, SharedPlan
 
 if TYPE_CHECKING:
     from oracle.geometry import Geometry
     from targets.eager.signals import Signals
+    from targets.eager.unified.end_band import EndBand
     from targets.eager.unified.eviction import EvictableTree
 
 
