@@ -135,12 +135,12 @@ def _new_entry(
     except OSError as error:
         raise UsageError(f"the trace {trace} cannot be written: {error.strerror}") from error
     finding = saved.finding
+    # As wide as what a campaign reduces once: the same file must accept the same campaign.
     look = FindingPattern(
         family=(finding.family,),
         kind=(finding.kind,),
         quantity=(finding.quantity,),
         breach=(finding.breach,),
-        method=(finding.method,),
     )
     return KnownFinding(
         id=saved.signature,
