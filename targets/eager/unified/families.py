@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from targets.eager.unified.full_and_state import FullAndStateAllocator
 from targets.eager.unified.token_pool import TokenPool
 from targets.eager.unified.two_pools import TwoPoolAllocator
 
@@ -17,5 +18,6 @@ UnifiedAllocator = TokenPool
 
 UNIFIED_CLASSES: dict[str, Callable[[Geometry, str, Signals], TokenPool]] = {
     "unified-swa": TwoPoolAllocator,
+    "unified-mamba": FullAndStateAllocator,
 }
 """The families that are complete."""

@@ -14,7 +14,7 @@ from targets.eager.signals import Invariant, Level, Signals, current_level
 from targets.eager.unified.invariants import SEGMENT_BOUND_INVARIANT, SEGMENT_RELEASED_INVARIANT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from targets.eager.unified.band import Band
     from targets.eager.unified.end_band import EndBand
@@ -113,11 +113,11 @@ class PeeredFrees:
 
     def free_segments(self, segments: Iterable[tuple[torch.Tensor, int]]) -> None:
         """Free (slots, start position) segments of one row in order. Raises AssertionError at one that shares a page."""
-        self._free_in_order(segments, self.free_segment)
+        free_in_order(segments, self.free_segment, self.page_size)
 
     def free_full_segments(self, segments: Iterable[tuple[torch.Tensor, int]]) -> None:
         """As ``free_segments``, the FULL side alone."""
-        self._free_in_order(segments, self.free_full_segment)
+        free_in_order(segments, self.free_full_segment, self.page_size)
 
     def free_group_begin(self) -> None:
         """Let frees wait. Raises AssertionError when a group is open."""
@@ -159,23 +159,6 @@ class PeeredFrees:
         )
         return slots[:: self.page_size]
 
-    def _free_in_order(
-        self,
-        segments: Iterable[tuple[torch.Tensor, int]],
-        free_one: FreeSegment | Callable[..., None],
-    ) -> None:
-        last_page = -1
-        for slots, start_pos in segments:
-            if slots.numel() == 0:
-                continue
-            first_page = start_pos // self.page_size
-            assert first_page > last_page, (
-                f"the segment at position {start_pos} starts on page {first_page} of its row, "
-                f"but the segment before it reached page {last_page}"
-            )
-            free_one(slots, start_pos=start_pos)
-            last_page = (start_pos + slots.numel() - 1) // self.page_size
-
     def _expect_bound(self, pages: torch.Tensor) -> None:
         if self._looks():
             bound = self.swa.bound(pages)
@@ -192,3 +175,20 @@ class PeeredFrees:
     def _looks(self) -> bool:
         # Not even the look-up is paid for where nobody would hear of it.
         return self.signals.observer is not None or current_level() is not Level.OFF
+
+
+def free_in_order(
+    segments: Iterable[tuple[torch.Tensor, int]], free_one: FreeSegment, page_size: int
+) -> None:
+    """Free the segments one after the other. Raises AssertionError at one that starts on a page of the one before."""
+    last_page = -1
+    for slots, start_pos in segments:
+        if slots.numel() == 0:
+            continue
+        first_page = start_pos // page_size
+        assert first_page > last_page, (
+            f"the segment at position {start_pos} starts on page {first_page} of its row, "
+            f"but the segment before it reached page {last_page}"
+        )
+        free_one(slots, start_pos=start_pos)
+        last_page = (start_pos + slots.numel() - 1) // page_size

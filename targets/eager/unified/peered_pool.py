@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from targets.eager.unified.end_band import EndBand
+from targets.eager.unified.ids import take_ids
 from targets.eager.unified.peered_frees import PeeredFrees
 from targets.eager.unified.relief import relieve
 from targets.eager.unified.token_pool import TokenPool
@@ -79,30 +80,8 @@ class PeeredPool(PeeredFrees, TokenPool):
         if need < 0 or not self.ensure_capacity(need, need):
             return None
         assert need % self.page_size == 0, f"{need} slots are no whole pages"
-        ids = self._take_both(need // self.page_size)
+        ids = self._take_pages(need // self.page_size)
         return None if ids is None else self.full.slots_of(ids)
-
-    def alloc_extend(
-        self,
-        prefix_lens: torch.Tensor,  # noqa: ARG002 (the arguments that callers know)
-        prefix_lens_cpu: torch.Tensor,
-        seq_lens: torch.Tensor,  # noqa: ARG002 (the arguments that callers know)
-        seq_lens_cpu: torch.Tensor,
-        last_loc: torch.Tensor,
-        extend_num_tokens: int,  # noqa: ARG002 (the arguments that callers know)
-    ) -> torch.Tensor | None:
-        """Slots int64 ``[extend_num_tokens]`` for rows growing from prefix to seq lengths ``[bs]``, or None (§5, §8)."""
-        return self._grow(prefix_lens_cpu.tolist(), seq_lens_cpu.tolist(), last_loc)
-
-    def alloc_decode(
-        self,
-        seq_lens: torch.Tensor,  # noqa: ARG002 (the arguments that callers know)
-        seq_lens_cpu: torch.Tensor,
-        last_loc: torch.Tensor,
-    ) -> torch.Tensor | None:
-        """One slot for each row, int64 ``[bs]``, or None; ``seq_lens`` count the new token (§5)."""
-        lengths = seq_lens_cpu.tolist()
-        return self._grow([length - 1 for length in lengths], lengths, last_loc)
 
     def alloc_extend_swa_tail(
         self,
@@ -128,23 +107,12 @@ class PeeredPool(PeeredFrees, TokenPool):
         bound = stop - max(first, tail_start) if swa_tail_len else 0
         return self._grow(prefixes, lengths, last_loc, bound=bound)
 
-    def _grow(
-        self,
-        prefix_lens: list[int],
-        seq_lens: list[int],
-        last_loc: torch.Tensor,
-        *,
-        bound: int | None = None,
-    ) -> torch.Tensor | None:
-        ids = self._take_both(self._new_pages(prefix_lens, seq_lens), bound)
-        return None if ids is None else self._row_slots(prefix_lens, seq_lens, last_loc, ids)
-
-    def _take_both(self, pages: int, bound: int | None = None) -> torch.Tensor | None:
+    def _take_pages(self, pages: int, bound: int | None = None) -> torch.Tensor | None:
         """Ids of ``pages`` new pages, the last ``bound`` (None: all) with peers; None when they do not fit."""
         bound = pages if bound is None else bound
         if not self.ensure_capacity(pages * self.page_size, bound * self.page_size):
             return None
-        ids = self._take_ids(pages)
+        ids = take_ids(self.full, pages)
         assert ids is not None, f"FULL is short of {pages} pages after the gate"
         if bound:
             self.swa.alloc_with_virtual(ids[pages - bound :])

@@ -17,6 +17,7 @@ from oracle.observation import Eviction, Outcome
 from targets.call_arguments import Arguments
 from targets.driver import classify
 from targets.eager.unified.eviction import TreeFrees
+from targets.eager.unified.ids import alloc
 
 if TYPE_CHECKING:
     from oracle.call import Call
@@ -81,6 +82,8 @@ class Performer:
             return special(self._allocator, call, arguments, tree)
         on_band = call.pool != "composite"
         subject = self._allocator.bands[call.pool] if on_band else self._allocator
+        if call.pool == "state" and call.method == "alloc":
+            return alloc(subject, call.need)
         method = getattr(subject, call.method)
         if call.method in STATIC_FORMS:
             return method(*arguments.positional, **arguments.named)
@@ -150,7 +153,9 @@ def _check_decode(allocator: Any, call: Call, _arguments: Arguments, tree: FakeT
 
 
 def _translate(allocator: Any, call: Call, arguments: Arguments, _tree: Any) -> Any:
-    return allocator.bands[call.pool].table.translate(arguments.index(call.slots))
+    table, slots = allocator.bands[call.pool].table, arguments.index(call.slots)
+    # A state is never negative or past the table, so it is looked up as it is (§10).
+    return table.v2p[slots.to(torch.int64)] if call.pool == "state" else table.translate(slots)
 
 
 def _begin_forward(allocator: Any, call: Call, arguments: Arguments, _tree: Any) -> None:

@@ -24,6 +24,13 @@ PEERED_QUERIES = (
     "schedulable_full_available_size", "schedulable_swa_available_size",
     "current_full_capacity", "current_swa_capacity", "size_full", "size_swa",
 )  # fmt: skip
+STATE_QUERIES = ("state_available_size", "state_schedulable_size")
+QUERIES = {
+    "unified-swa": PEERED_QUERIES,
+    "unified-mamba-swa": PEERED_QUERIES + STATE_QUERIES,
+    "unified-mamba": ("available_size", "full_available_size", "size", *STATE_QUERIES),
+}
+"""What each family can be asked."""
 
 
 def unified_snapshot_of(allocator: TokenPool) -> UnifiedSnapshot:
@@ -37,7 +44,7 @@ def unified_snapshot_of(allocator: TokenPool) -> UnifiedSnapshot:
         representative_pile=_pile(group, "representatives"),
         full_token_pile=_pile(group, "full_tokens"),
         full_representative_pile=_pile(group, "full_representatives"),
-        queries={name: _answer(allocator, name) for name in PEERED_QUERIES},
+        queries={name: _answer(allocator, name) for name in QUERIES[allocator.geometry.family]},
         byte_accounting=verify_byte_accounting(order),
         copies=sorted(allocator.copies),
     )

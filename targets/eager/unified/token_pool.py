@@ -12,7 +12,6 @@ import torch
 
 from oracle.geometry import BANDS
 from targets.eager.unified.chain import make_bands
-from targets.eager.unified.relief import relieve
 from targets.eager.unified.stream import Event, InFlight
 
 if TYPE_CHECKING:
@@ -66,19 +65,42 @@ class TokenPool:
             for prefix, seq in zip(prefix_lens, seq_lens, strict=True)
         )
 
-    def _take_ids(self, count: int) -> torch.Tensor | None:
-        """``count`` ids from the head, bound on FULL and dropped from the free ones; None and nothing taken when short."""
-        full = self.full
-        assert full.free_ids is not None
-        if count > full.free_ids.numel() or not relieve(full, count * self.page_size):
-            return None
-        ids = full.free_ids[:count]
-        physical = full.take(count)
-        if physical is None:
-            return None
-        full.table.bind(ids, physical)
-        full.free_ids = full.free_ids[count:]
-        return ids
+    def alloc_extend(
+        self,
+        prefix_lens: torch.Tensor,  # noqa: ARG002 (the arguments that callers know)
+        prefix_lens_cpu: torch.Tensor,
+        seq_lens: torch.Tensor,  # noqa: ARG002 (the arguments that callers know)
+        seq_lens_cpu: torch.Tensor,
+        last_loc: torch.Tensor,
+        extend_num_tokens: int,  # noqa: ARG002 (the arguments that callers know)
+    ) -> torch.Tensor | None:
+        """Slots int64 ``[extend_num_tokens]`` for rows growing from prefix to seq lengths ``[bs]``, or None (§5, §8)."""
+        return self._grow(prefix_lens_cpu.tolist(), seq_lens_cpu.tolist(), last_loc)
+
+    def alloc_decode(
+        self,
+        seq_lens: torch.Tensor,  # noqa: ARG002 (the arguments that callers know)
+        seq_lens_cpu: torch.Tensor,
+        last_loc: torch.Tensor,
+    ) -> torch.Tensor | None:
+        """One slot for each row, int64 ``[bs]``, or None; ``seq_lens`` count the new token (§5)."""
+        lengths = seq_lens_cpu.tolist()
+        return self._grow([length - 1 for length in lengths], lengths, last_loc)
+
+    def _grow(
+        self,
+        prefix_lens: list[int],
+        seq_lens: list[int],
+        last_loc: torch.Tensor,
+        *,
+        bound: int | None = None,
+    ) -> torch.Tensor | None:
+        ids = self._take_pages(self._new_pages(prefix_lens, seq_lens), bound)
+        return None if ids is None else self._row_slots(prefix_lens, seq_lens, last_loc, ids)
+
+    def _take_pages(self, pages: int, bound: int | None = None) -> torch.Tensor | None:
+        """Ids of ``pages`` new pages, bound; the last ``bound`` of them (None: all) also on the other sides."""
+        raise NotImplementedError
 
     def _row_slots(
         self,

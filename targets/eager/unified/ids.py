@@ -1,0 +1,40 @@
+"""How a band that owns virtual pages hands them out (contract_unified §5).
+
+Guarantees that no id leaves the list when physical pages are short.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from targets.eager.unified.relief import relieve
+
+if TYPE_CHECKING:
+    import torch
+
+    from targets.eager.unified.band import Band
+
+
+def take_ids(band: Band, count: int) -> torch.Tensor | None:
+    """``count`` virtual pages from the head of ``band``'s ids, bound; None and no id taken when they are short."""
+    free_ids = band.free_ids
+    assert free_ids is not None, f"{band.name} has no ids of its own"
+    if count > free_ids.numel() or not relieve(band, count * band.page_size):
+        return None
+    ids = free_ids[:count]
+    physical = band.take(count)
+    if physical is None:
+        return None
+    band.table.bind(ids, physical)
+    band.free_ids = free_ids[count:]
+    return ids
+
+
+def alloc(band: Band, need: int) -> torch.Tensor | None:
+    """``need`` slots int64 of ``band``, or None. Raises AssertionError when they are no whole pages."""
+    if need <= 0:
+        return band.no_pages()
+    assert need % band.page_size == 0, f"{need} slots are no whole pages"
+    # Here relief comes before the ids are counted, so a refusal may have moved pages (§5).
+    ids = take_ids(band, need // band.page_size) if relieve(band, need) else None
+    return None if ids is None else band.slots_of(ids)
