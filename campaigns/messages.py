@@ -91,17 +91,23 @@ class DeathJob(Struct, frozen=True, kw_only=True, tag="death"):
     laws_only: bool
 
 
+class SearchGroup(Struct, frozen=True, kw_only=True):
+    """The known ``bugs`` (their names) that are looked for among the same random traces; there may be none."""
+
+    family: Family
+    callers: Callers
+    level: Level
+    bugs: tuple[str, ...]
+
+
 class SearchJob(Struct, frozen=True, kw_only=True, tag="search"):
-    """Look for known ``bugs`` (their names) of one family among up to ``examples`` random traces of each of the ``seeds``.
+    """Look for known bugs, group by group, among up to ``examples`` random traces of each of the ``seeds``.
 
     At least ``least`` traces of each seed are looked at, also when every bug was met before.
     """
 
     where: Where
-    family: Family
-    callers: Callers
-    level: Level
-    bugs: tuple[str, ...]
+    groups: tuple[SearchGroup, ...]
     seeds: tuple[int, ...]
     examples: int
     least: int
@@ -205,10 +211,9 @@ class Met(Struct, frozen=True, kw_only=True):
 
 
 class Searched(Struct, kw_only=True, tag="searched"):
-    """One seed of a search is done: how many traces it took, in how many processor seconds, and what they showed."""
+    """One seed of a group is done: how many traces it took, in how many processor seconds, and what they showed."""
 
-    family: Family
-    callers: Callers
+    group: SearchGroup
     seed: int
     examples: int = 0
     seconds: float = 0.0

@@ -108,7 +108,7 @@ def rediscover(
     for bug in skipped:
         click.echo(f"not looked for: {bug.id}, because {bug.skipped}", err=True)
     baseline: Baseline = KnownFindings(read_known(known)) if known is not None else Baseline()
-    keeper = Bookkeeper(plan, baseline)
+    keeper = Bookkeeper(plan, baseline, list(rows.values()))
     whole = _run(plan, keeper, jobs or cores())
     if form == "json":
         click.echo(as_json(keeper.board), nl=False)
@@ -132,7 +132,7 @@ def _run(plan: Plan, keeper: Bookkeeper, workers: int) -> bool:
         nonlocal left
         search = todo[number]
         if isinstance(event, Searched):
-            keeper.take(search, event)
+            keeper.take(search.release, event)
         elif isinstance(event, Refused | Broken):
             keeper.board.problems.append(problem_of(event))
         elif isinstance(event, Gone):
@@ -148,10 +148,8 @@ def _run(plan: Plan, keeper: Bookkeeper, workers: int) -> bool:
 
 
 def _say(search: Search, left: int) -> None:
-    names = ", ".join(bug.id for bug in search.bugs) or "no bug to find"
-    sys.stderr.write(
-        f"{search.release}, {search.family}, {search.callers} callers ({names}): done, {left} left\n"
-    )
+    names = ", ".join(search.bugs) or "no bug to find"
+    sys.stderr.write(f"{search.release} ({names}): done, {left} left\n")
     sys.stderr.flush()
 
 

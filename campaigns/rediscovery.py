@@ -11,9 +11,9 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from campaigns.messages import Met, Searched, SearchJob, Where
+from campaigns.messages import Met, Searched, SearchGroup, SearchJob, Where
 from oracle.finding import Finding
-from oracle.geometry import Level
+from oracle.geometry import Family, Level
 from targets.sglang.known_bugs import KnownBug, family_of
 from targets.sglang.releases import RELEASES
 
@@ -33,14 +33,16 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class Search(Struct, frozen=True, kw_only=True):
-    """The searches of one child: one release, one family, one kind of caller, and the bugs that are bad there."""
+    """What one child does: everything on one release. A group holds the bugs that are bad there, of one family and kind of caller."""
 
     release: str
-    family: str
-    callers: str
-    level: Level
-    bugs: tuple[KnownBug, ...]
+    groups: tuple[SearchGroup, ...]
     plan: Plan
+
+    @property
+    def bugs(self) -> tuple[str, ...]:
+        """The names of the bugs that are to be found there."""
+        return tuple(name for group in self.groups for name in group.bugs)
 
     def job(self, journal: Path) -> SearchJob:
         """What the child is told."""
@@ -48,10 +50,7 @@ class Search(Struct, frozen=True, kw_only=True):
             where=Where(
                 target=f"sglang=={self.release}", cache=self.plan.cache, journal=str(journal)
             ),
-            family=self.family,  # type: ignore[arg-type]
-            callers=self.callers,  # type: ignore[arg-type]
-            level=self.level,
-            bugs=tuple(bug.id for bug in self.bugs),
+            groups=self.groups,
             seeds=tuple(range(self.plan.seeds)),
             examples=self.plan.examples,
             least=self.plan.least,
@@ -105,30 +104,34 @@ def searches(plan: Plan) -> list[Search]:
     """The searches of a plan, the releases with most to find first."""
     found = []
     for release in plan.releases:
-        groups: dict[tuple[str, str, Level], list[KnownBug]] = {}
+        groups: dict[tuple[Family, str, Level], list[str]] = {}
         for bug in plan.bugs:
             if release in (*bug.bad_releases, *bug.good_releases):
-                groups.setdefault((family_of(bug), bug.callers, bug.level), []).append(bug)
-        for (family, callers, level), bugs in groups.items():
-            bad = tuple(bug for bug in bugs if release in bug.bad_releases)
-            found.append(
-                Search(
-                    release=release,
+                names = groups.setdefault((family_of(bug), bug.callers, bug.level), [])
+                names += [bug.id] if release in bug.bad_releases else []
+        if groups:
+            listed = tuple(
+                SearchGroup(
                     family=family,
-                    callers=callers,
+                    callers="legal" if callers == "legal" else "hostile",
                     level=level,
-                    bugs=bad,
-                    plan=plan,
+                    bugs=tuple(names),
                 )
+                for (family, callers, level), names in groups.items()
             )
+            found.append(Search(release=release, groups=listed, plan=plan))
     return sorted(found, key=lambda one: (-len(one.bugs), RELEASES.index(one.release)))
 
 
 class Bookkeeper:
-    """Turns what the children say into a scoreboard. ``accepted`` says whether the baseline accounts for a finding."""
+    """Turns what the children say into a scoreboard.
 
-    def __init__(self, plan: Plan, accepted: Baseline) -> None:
+    ``accepted`` says whether the baseline accounts for a finding, and so does any of ``rows`` that is bad on its release.
+    """
+
+    def __init__(self, plan: Plan, accepted: Baseline, rows: Sequence[KnownBug]) -> None:
         self._plan = plan
+        self._rows = [bug for bug in rows if not bug.skipped]
         self._accepted = accepted
         self.board = Scoreboard()
         self._scores: dict[tuple[str, str], Score] = {}
@@ -144,29 +147,31 @@ class Bookkeeper:
                     self._watches[bug.id, release] = watch
                     self.board.watches.append(watch)
 
-    def take(self, search: Search, done: Searched) -> None:
-        """Take in one seed of a search."""
-        for bug in search.bugs:
-            score = self._scores[bug.id, search.release]
+    def take(self, release: str, done: Searched) -> None:
+        """Take in one seed of a group on ``release``."""
+        for name in done.group.bugs:
+            score = self._scores[name, release]
             score.seeds += 1
-            score.met += [met for met in done.findings if met.bug == bug.id]
+            score.met += [met for met in done.findings if met.bug == name]
         raw = [met for met in done.findings if not met.bug]
         for bug in self._plan.bugs:
-            watch = self._watches.get((bug.id, search.release))
-            if watch is not None and _drives(search, bug):
+            watch = self._watches.get((bug.id, release))
+            if watch is not None and _drives(done.group, bug):
                 watch.traces += done.examples
                 watch.alarms += [
                     met.finding for met in raw if bug.explains(met.finding, set(met.broken))
                 ]
         for met in raw:
-            if met.finding.kind != "hazard" and not self._is_explained(search, met):
-                self.board.unexplained.append(
-                    Unexplained(release=search.release, seed=done.seed, met=met)
-                )
+            if met.finding.kind != "hazard" and not self._is_explained(release, met):
+                self.board.unexplained.append(Unexplained(release=release, seed=done.seed, met=met))
 
-    def _is_explained(self, search: Search, met: Met) -> bool:
-        known = any(bug.explains(met.finding, set(met.broken)) for bug in search.bugs)
-        return known or self._accepted.accounts_for(f"sglang=={search.release}", met.finding)
+    def _is_explained(self, release: str, met: Met) -> bool:
+        known = any(
+            bug.explains(met.finding, set(met.broken))
+            for bug in self._rows
+            if release in bug.bad_releases
+        )
+        return known or self._accepted.accounts_for(f"sglang=={release}", met.finding)
 
 
 class Baseline:
@@ -178,12 +183,8 @@ class Baseline:
         return False
 
 
-def _drives(search: Search, bug: KnownBug) -> bool:
-    return (search.family, search.callers, search.level) == (
-        family_of(bug),
-        bug.callers,
-        bug.level,
-    )
+def _drives(group: SearchGroup, bug: KnownBug) -> bool:
+    return (group.family, group.callers, group.level) == (family_of(bug), bug.callers, bug.level)
 
 
 def median(values: Iterable[float]) -> float:

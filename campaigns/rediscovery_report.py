@@ -113,7 +113,12 @@ def as_json(board: Scoreboard) -> bytes:
             for watch in board.watches
         ],
         "unexplained": [
-            {"release": one.release, "seed": one.seed, "finding": one.met.finding.sentence()}
+            {
+                "release": one.release,
+                "seed": one.seed,
+                "finding": one.met.finding.sentence(),
+                "trace": one.met.trace,
+            }
             for one in board.unexplained
         ],
         "problems": board.problems,

@@ -13,7 +13,7 @@ from time import process_time
 from hypothesis.errors import Flaky
 
 from campaigns.budget import STEPS_AN_EXAMPLE, seed_of
-from campaigns.messages import Event, Met, Progressed, Searched, SearchJob, Tally
+from campaigns.messages import Event, Met, Progressed, Searched, SearchGroup, SearchJob, Tally
 from campaigns.shortening import reduce_bounded, trace_until
 from oracle.finding import Finding
 from oracle.lockstep import Session, run_trace
@@ -29,13 +29,14 @@ def search(
     tell: Callable[[Event], None],
     interrupted: Callable[[], bool],
 ) -> None:
-    """Do every seed of ``job``; tells a ``Searched`` for each."""
+    """Do every seed of every group of ``job``; tells a ``Searched`` for each."""
     rows = {bug.id: bug for bug in known_bugs()}
-    for seed in job.seeds:
-        if interrupted():
-            return
-        one = _Search(job, target, [rows[name] for name in job.bugs], seed, interrupted, tell)
-        tell(one.run())
+    for group in job.groups:
+        for seed in job.seeds:
+            if interrupted():
+                return
+            bugs = [rows[name] for name in group.bugs]
+            tell(_Search(job, group, target, bugs, seed, interrupted, tell).run())
 
 
 class _Search:
@@ -44,6 +45,7 @@ class _Search:
     def __init__(
         self,
         job: SearchJob,
+        group: SearchGroup,
         target: Target,
         bugs: list[KnownBug],
         seed: int,
@@ -51,13 +53,14 @@ class _Search:
         tell: Callable[[Event], None],
     ) -> None:
         self._job = job
+        self._group = group
         self._target = target
         self._wanted = list(bugs)
         self._seed = seed
         self._interrupted = interrupted
         self._tell = tell
         self._told: set[tuple[str, ...]] = set()
-        self._result = Searched(family=job.family, callers=job.callers, seed=seed)
+        self._result = Searched(group=group, seed=seed)
         self._reducing = 0.0
         self._start = 0.0
 
@@ -67,12 +70,12 @@ class _Search:
         with suppress(Flaky):
             explore(
                 [self._target],
-                self._job.family,
-                callers=self._job.callers,
-                level=self._job.level,
+                self._group.family,
+                callers=self._group.callers,
+                level=self._group.level,
                 examples=self._job.examples,
                 steps=STEPS_AN_EXAMPLE,
-                seed=seed_of(self._seed, (self._job.family, self._job.callers)),
+                seed=seed_of(self._seed, (self._group.family, self._group.callers)),
                 on_example=self._look_at,
                 stop=self._is_over,
             )
@@ -89,7 +92,7 @@ class _Search:
 
     def _look_at(self, trace: Trace, session: Session) -> None:
         self._result.examples += 1
-        self._tell(Progressed(self._job.family, Tally()))
+        self._tell(Progressed(self._group.family, Tally()))
         if not session.findings:
             return
         broken = _broken(session)
@@ -129,7 +132,7 @@ class _Search:
             finding,
             run,
             hurry=self._interrupted,
-            alive=lambda: self._tell(Progressed(self._job.family, Tally())),
+            alive=lambda: self._tell(Progressed(self._group.family, Tally())),
         )
         spent = process_time() - start
         self._reducing += spent

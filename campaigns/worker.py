@@ -75,7 +75,7 @@ class Worker:
         elif isinstance(job, SearchJob):
             from campaigns.search_worker import search
 
-            self.tell(Started(target.versions, (job.family,)))
+            self.tell(Started(target.versions, ()))
             search(job, target, self.tell, self._interrupted.is_set)
         else:
             self._fuzz(job, target)
