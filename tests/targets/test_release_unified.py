@@ -149,6 +149,30 @@ def body(version):
     print(version)
 """
 
+JUDGED = """
+from oracle.geometry import LEVELS
+from oracle.lockstep import run_trace
+from oracle.operations import Evict, Extend, FreeSegment, Part
+from oracle.trace import Trace
+
+def body(version):
+    target = make_sglang_target("sglang==" + version)
+    buffer = Buffer(total_bytes=1024, full_bytes=16, swa_bytes=8)
+    geometry = Geometry(family="unified-swa", size=60, size_swa=60, page_size=4, buffer=buffer)
+    operations = (
+        Extend(parts=(Part(amount=8),)),
+        Evict(),
+        FreeSegment(method="free_swa_segment"),
+        Extend(parts=(Part(amount=32),)),
+    )
+    for level in LEVELS:
+        trace = Trace(geometry=geometry, mode=Mode(level=level), callers="hostile", operations=operations)
+        kinds = [finding.kind for finding in run_trace(trace, [target]).findings]
+        hazardous = version == "0.5.23" and level == "off"
+        assert kinds == (["hazard"] if hazardous else []), (version, level, kinds)
+    print(version)
+"""
+
 GROUPED = """
 def evict_in_a_group(target, rows):
     start(target, total=1088)
@@ -195,3 +219,9 @@ def test_a_second_window_eviction_is_a_hazard_on_the_newest_release_only_and_sig
 def test_an_eviction_sizes_itself_after_full_only_frees_that_wait_in_a_group() -> None:
     out, _ = run_on_releases(PRELUDE + GROUPED, ("0.5.21", "0.5.22", "0.5.23"))
     assert out.split() == ["0.5.21", "0.5.22", "0.5.23"]
+
+
+@pytest.mark.release
+def test_a_double_ratchet_of_four_operations_is_judged_a_hazard_where_nothing_contains_it() -> None:
+    out, _ = run_on_releases(PRELUDE + JUDGED, UNIFIED)
+    assert tuple(out.split()) == UNIFIED
