@@ -1,4 +1,5 @@
-"""What callers do right after something else: recovery inside the group that freed a row, a restore soon after a backup.
+"""What callers do right after something else: recovery inside the group that freed a row, a restore soon after a backup, the end
+of a load or of a forward pass.
 
 Drawn operations seldom stand in such an order by chance. Guarantees that what follows depends on the operations before it only,
 and that every second occasion is left to chance, so that nothing always follows.
@@ -23,6 +24,7 @@ class FollowUps:
         self._waiting: list[op.Base] = []
         self._in_group = False
         self._occasions = 0
+        self._turn = 0
 
     def saw(self, operation: op.Base) -> None:
         """An operation was stepped."""
@@ -33,6 +35,12 @@ class FollowUps:
             self._waiting.clear()
         elif isinstance(operation, op.Backup):
             self._plan(op.Alloc(unit="pages"), op.Restore())
+        elif isinstance(operation, op.Reserve):
+            bound = (op.Evict(pages=1), op.BindReserved(), op.FinishLoad())
+            self._turn += 1
+            self._plan(*(bound if self._turn % 4 < 2 else (op.CancelReserved(), op.FinishLoad())))
+        elif isinstance(operation, op.BeginForward):
+            self._plan(op.Flush(), op.FireEvent())
         elif self._in_group and self._hybrid and isinstance(operation, FREEING):
             recovery = self._recovery(operation)
             if recovery is not None:
