@@ -55,7 +55,7 @@ class EagerTarget:
         classes: AllocatorClasses | None = None,
     ) -> None:
         self.name = name
-        self.versions: dict[str, str] = {"torch": torch.__version__}
+        self.versions: dict[str, str] = {"torch": str(torch.__version__)}
         self.allocator: EagerAllocator
         self._device = device
         self._classes = classes if classes is not None else AllocatorClasses()

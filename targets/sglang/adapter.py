@@ -78,7 +78,7 @@ class SglangTarget:
         self.notes: tuple[str, ...] = recognition.notes if recognition is not None else ()
         self.versions = {
             "sglang": release.version or "unknown",
-            "torch": torch.__version__,
+            "torch": str(torch.__version__),
             "kernels": release.kernels,
         }
         if recognition is not None:
