@@ -9,6 +9,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from oracle.costs import Costs
+
 ErrorKind = Literal["AssertionError", "NotImplementedError", "ValueError", "invariant"]
 
 
@@ -44,6 +46,8 @@ class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Calls that return something else than slots (contract_unified §5 to §10): a verdict is the value (1,) or (0,), a count or
     size (n,), a plan (full, swa) in slots. ``evicted``: what was taken from the tree, in order.
+
+    ``costs``: what a probe saw, None without one; never predicted.
     """
 
     value: tuple[int, ...] | None = None
@@ -53,6 +57,7 @@ class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     counted: tuple[Hit, ...] | None = None
     dtype: str = ""
     evicted: tuple[Eviction, ...] = ()
+    costs: Costs | None = None
 
 
 class PoolState(Struct, kw_only=True):

@@ -18,11 +18,17 @@ if TYPE_CHECKING:
 
 
 class Arguments:
-    """Positional and named arguments of one call, and every tensor among them (for the caller's overwriting)."""
+    """Positional and named arguments of one call, and every tensor among them (for the caller's overwriting).
 
-    def __init__(self, call: Call, device: str) -> None:
+    ``twins`` are the tensors among them that lie on the CPU whatever the device is. With ``separate``, they are tensors of
+    their own also where the device is the CPU.
+    """
+
+    def __init__(self, call: Call, device: str, *, separate: bool = False) -> None:
         self.positional: list[Any] = []
         self.named: dict[str, Any] = {}
+        self.twins: list[torch.Tensor] = []
+        self._separate = separate
         self._tensors: list[torch.Tensor] = []
         self._index_dtype = torch.int64 if call.wide else torch.int32
         self._device = device
@@ -44,7 +50,10 @@ class Arguments:
     def lengths(self, values: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
         """Lengths as allocators take them: on the device, and their twin on the CPU (one tensor when that is the device)."""
         twin = torch.tensor(values, dtype=torch.int64)
-        on_device = twin if self._device == "cpu" else twin.to(self._device)
+        on_device = twin
+        if self._separate or self._device != "cpu":
+            on_device = torch.tensor(values, dtype=torch.int64, device=self._device)
+        self.twins.append(twin)
         self._tensors += [on_device, twin]
         return on_device, twin
 

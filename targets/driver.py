@@ -16,6 +16,7 @@ import torch
 
 from oracle.observation import Outcome
 from targets.call_arguments import Arguments
+from targets.watching import watching, watching_now
 
 if TYPE_CHECKING:
     from oracle.call import Call
@@ -59,10 +60,11 @@ def perform(
     """
     observe.restart()
     reach = reach if reach is not None else Reach()
-    arguments = Arguments(call, device)
+    arguments = Arguments(call, device, separate=watching_now())
     value, dtype, error, message = None, "", "", ""
     try:
-        result = _invoke(allocator, call, arguments, reach)
+        with watching(arguments.twins):
+            result = _invoke(allocator, call, arguments, reach)
         if isinstance(result, torch.Tensor):
             value, dtype = tuple(result.tolist()), str(result.dtype).removeprefix("torch.")
         _finish(device)

@@ -153,6 +153,5 @@ class HybridAllocation(HybridState):
 
     def _assert_last_peers(self, gone: torch.Tensor, last_loc: torch.Tensor) -> None:
         # The slot after no peer lies in the padding page, and a live slot must not be mapped there (rule 2).
-        assert not bool(gone.any()), (
-            f"a row continues a page whose last peer is gone; the last slots are {last_loc.tolist()}"
-        )
+        what = "a row continues a page whose last peer is gone"
+        assert not self.signals.finds(gone, what), f"{what}; the last slots are {last_loc.tolist()}"

@@ -101,6 +101,17 @@ class Signals:
         elif level is not Level.OFF and not asserting:
             self._count(invariant, false_elements, message)
 
+    def finds(self, refused: torch.Tensor, message: str) -> bool:
+        """Whether an element of bool ``refused`` is set: a call that must be refused.
+
+        Where asserts are asynchronous the answer is False, and a device assert speaks later unless the level is off.
+        """
+        if self.on_host or refused.device.type == "cpu":
+            return bool(refused.any())
+        if current_level() is not Level.OFF:
+            torch._assert_async(~refused.any(), message)
+        return False
+
     def _count(self, invariant: Invariant, false_elements: int, message: str) -> None:
         name = invariant.name
         checks = self._checks_since_log.get(name, CHECKS_BETWEEN_LOGS) + 1

@@ -15,7 +15,7 @@ from targets.fused.launcher import prepare
 
 if TYPE_CHECKING:
     from oracle.geometry import Geometry
-    from oracle.observation import Snapshot
+    from oracle.unified_observation import AnySnapshot
 
 
 class FusedTarget(EagerTarget):
@@ -37,11 +37,11 @@ class FusedTarget(EagerTarget):
             self.versions["triton"] = importlib.metadata.version("triton")
         self.versions["kernels"] = way
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> AnySnapshot:
         """The whole state, read without changing it."""
         if self._fused is None:
             return super().snapshot()
-        state: Snapshot = self._snapshots.snapshot_of(self.allocator)
+        state: AnySnapshot = self._snapshots.snapshot_of(self.allocator)
         return state
 
     def _build(self, geometry: Geometry) -> EagerAllocator:
