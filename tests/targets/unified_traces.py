@@ -26,7 +26,7 @@ def unified_trace(family: Family, seed: int, callers: Callers, *, operations: in
         geometry=_geometry(family, choose),
         mode=Mode(level=choose.choice(LEVELS)),
         callers=callers,
-        operations=(*listed, Drain()),
+        operations=(*listed, Drain()),  # type: ignore[arg-type]
     )
 
 

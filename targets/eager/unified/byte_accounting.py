@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from targets.eager.unified.end_band import EndBand
+from targets.eager.unified.floating_band import FloatingBand
 
 if TYPE_CHECKING:
     from targets.eager.unified.band import Band
@@ -30,6 +31,11 @@ def _within_itself(band: Band) -> Iterator[str]:
         held = band.live + band.hole_count + band.pending_count
         if band.lazy and band.span != held:
             yield f"{band.name} spans {band.span} pages and accounts for {held}"
+
+    if isinstance(band, FloatingBand):
+        bound = int((band.table.p2v[band.start : band.stop] > 0).sum())
+        if band.span != bound + band.hole_count:
+            yield f"{band.name} spans {band.span} pages, {bound} bound and {band.hole_count} holes"
 
 
 def _beside_each_other(low_to_high: list[Band]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from oracle.geometry import BANDS
 from targets.eager.unified.end_band import EndBand
+from targets.eager.unified.floating_band import FloatingBand
 
 if TYPE_CHECKING:
     from oracle.byte_buffer import BandName, Direction
@@ -23,6 +24,9 @@ def make_bands(geometry: Geometry, device: str, copies: list[PageCopy]) -> dict[
         direction: Direction = buffer.full_direction
         if name != "full":
             direction = "down" if direction == "up" else "up"
+        if name == "swa" and "state" in BANDS[geometry.family]:
+            bands[name] = FloatingBand(*arguments, owner=False)
+            continue
         bands[name] = EndBand(
             *arguments, direction=direction, lazy=buffer.lazy, owner=name != "swa"
         )

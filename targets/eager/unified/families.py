@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from targets.eager.unified.full_and_state import FullAndStateAllocator
+from targets.eager.unified.three_pools import ThreePoolAllocator
 from targets.eager.unified.token_pool import TokenPool
 from targets.eager.unified.two_pools import TwoPoolAllocator
 
@@ -18,6 +19,7 @@ UnifiedAllocator = TokenPool
 
 UNIFIED_CLASSES: dict[str, Callable[[Geometry, str, Signals], TokenPool]] = {
     "unified-swa": TwoPoolAllocator,
+    "unified-mamba-swa": ThreePoolAllocator,
     "unified-mamba": FullAndStateAllocator,
 }
 """The families that are complete."""

@@ -86,7 +86,9 @@ class FloatingBand(Band):
         return max(0, min(high_byte // self.page_bytes, self.pages) - first)
 
     def open_bytes(self, side: Side) -> int:
-        """Bytes between the span and the neighbour on that side."""
+        """Bytes between the span and the neighbour on that side; between both neighbours when nothing is live."""
+        if self.transparent:
+            return max(0, self.above() - self.below())
         return self.low_byte - self.below() if side == "low" else self.above() - self.high_byte
 
     def available_size(self) -> int:

@@ -40,7 +40,9 @@ def _live_pages(band: FloatingBand) -> list[int]:
 def _pack(band: FloatingBand, start: int) -> None:
     pages = _live_pages(band)
     pairs = [(page, start + k) for k, page in enumerate(pages) if page != start + k]
-    band.move_pages([source for source, _ in pairs], [place for _, place in pairs])
+    sources = [source for source, _ in pairs]
+    band.assert_bound(sources)
+    band.move_pages(sources, [place for _, place in pairs])
     band.start, band.stop = start, start + len(pages)
     band.holes = band.no_pages()
 
@@ -60,6 +62,7 @@ def _leap(band: FloatingBand, side: Side, need: int) -> None:
     places = (inner + fresh)[:need]
     if len(places) < need:
         return
+    band.assert_bound(sources)
     band.move_pages(sources, places)
     live = sorted({*pages, *places}.difference(sources))
     band.start, band.stop = live[0], live[-1] + 1

@@ -48,7 +48,7 @@ class FullAndStateAllocator(StateRoom, TokenPool):
         """``need`` slots int64, or None. Raises AssertionError when they are no whole pages."""
         return ids.alloc(self.full, need)
 
-    def _take_pages(self, pages: int, bound: int | None = None) -> torch.Tensor | None:
+    def _take_pages(self, pages: int, bound: int | None = None) -> torch.Tensor | None:  # noqa: ARG002
         return ids.take_ids(self.full, pages)
 
     def free(self, slots: torch.Tensor) -> None:

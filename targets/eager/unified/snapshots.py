@@ -11,6 +11,7 @@ from oracle.unified_observation import BandState, UnifiedSnapshot
 from targets.eager.unified.byte_accounting import verify_byte_accounting
 from targets.eager.unified.chain import low_to_high
 from targets.eager.unified.end_band import EndBand
+from targets.eager.unified.floating_band import FloatingBand
 
 if TYPE_CHECKING:
     import torch
@@ -75,6 +76,9 @@ def _band(band: Band) -> BandState:
     )
     if isinstance(band, EndBand):
         state.watermark = band.watermark
+    elif isinstance(band, FloatingBand):
+        state.start, state.stop = band.start, band.stop
+        state.next_end, state.dirty = band.next_end, band.dirty
     return state
 
 
