@@ -5,7 +5,7 @@ Guarantees that a reset gives the state after construction, whether it built ane
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import torch
@@ -18,13 +18,15 @@ from targets.eager.paged import PagedAllocator
 from targets.eager.signals import Signals
 from targets.eager.snapshots import snapshot_of
 from targets.eager.token import TokenAllocator
-from targets.eager.unified.families import UNIFIED_CLASSES, UnifiedAllocator
+from targets.eager.unified.families import UNIFIED_CLASSES, MakeUnified, UnifiedAllocator
 from targets.eager.unified.performing import Performer
 from targets.eager.unified.snapshots import unified_snapshot_of
 from targets.hits import HitRecorder
 from targets.mode import switched
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from oracle.call import Call
     from oracle.observation import Outcome
     from oracle.unified_observation import AnySnapshot
@@ -39,6 +41,7 @@ class AllocatorClasses:
     token: type[TokenAllocator] = TokenAllocator
     paged: type[PagedAllocator] = PagedAllocator
     hybrid: type[HybridSWAAllocator] = HybridSWAAllocator
+    unified: Mapping[str, MakeUnified] = field(default_factory=lambda: UNIFIED_CLASSES)
 
 
 class EagerTarget:
@@ -67,7 +70,7 @@ class EagerTarget:
 
     def contract(self, family: str) -> Contract | None:
         """The current contract; None for a family that we do not have."""
-        ours = family in FAMILIES or family in UNIFIED_CLASSES
+        ours = family in FAMILIES or family in self._classes.unified
         return current_contract(family) if ours else None
 
     def reset(self, geometry: Geometry, mode: Mode) -> None:
@@ -111,9 +114,9 @@ class EagerTarget:
         return perform(self.allocator, call, self._device, observe=self._recorder)
 
     def _build(self, geometry: Geometry) -> EagerAllocator:
-        if geometry.family in UNIFIED_CLASSES:
+        if geometry.family in self._classes.unified:
             signals = Signals(self._recorder, on_host=True)
-            return UNIFIED_CLASSES[geometry.family](geometry, self._device, signals)
+            return self._classes.unified[geometry.family](geometry, self._device, signals)
         size, need_sort = geometry.size, geometry.need_sort
         if geometry.family == "token":
             return self._classes.token(size, self._device, need_sort=need_sort)

@@ -10,10 +10,12 @@ import importlib
 import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
+from oracle.geometry import FAMILIES
 from targets.eager.target import EagerAllocator, EagerTarget
 from targets.fused.launcher import prepare
 
 if TYPE_CHECKING:
+    from oracle.contract import Contract
     from oracle.geometry import Geometry
     from oracle.unified_observation import AnySnapshot
 
@@ -36,6 +38,10 @@ class FusedTarget(EagerTarget):
             self._snapshots = importlib.import_module("targets.fused.snapshots")
             self.versions["triton"] = importlib.metadata.version("triton")
         self.versions["kernels"] = way
+
+    def contract(self, family: str) -> Contract | None:
+        """As ``eager``; with kernels, None for the unified families, which have none yet."""
+        return super().contract(family) if self._fused is None or family in FAMILIES else None
 
     def snapshot(self) -> AnySnapshot:
         """The whole state, read without changing it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from targets.eager.unified.full_and_state import FullAndStateAllocator
@@ -10,14 +11,15 @@ from targets.eager.unified.token_pool import TokenPool
 from targets.eager.unified.two_pools import TwoPoolAllocator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from oracle.geometry import Geometry
     from targets.eager.signals import Signals
 
 UnifiedAllocator = TokenPool
 
-UNIFIED_CLASSES: dict[str, Callable[[Geometry, str, Signals], TokenPool]] = {
+MakeUnified = Callable[["Geometry", str, "Signals"], TokenPool]
+"""From a geometry, a device and where invariants are evaluated to an allocator."""
+
+UNIFIED_CLASSES: dict[str, MakeUnified] = {
     "unified-swa": TwoPoolAllocator,
     "unified-mamba-swa": ThreePoolAllocator,
     "unified-mamba": FullAndStateAllocator,
