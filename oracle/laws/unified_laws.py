@@ -1,15 +1,20 @@
 """All laws over one unified allocator, in the order in which they are judged: the narrower diagnosis first.
 
 Guarantees the same as ``oracle.laws.judgement`` does for the other families: it knows what the target returned, what the
-caller freed, and the target's own snapshot; no prediction and no contract.
+caller freed, and the target's own snapshot; no prediction and no contract. A law that comes later may count on those
+before it.
 """
 
 from __future__ import annotations
 
 from oracle.call import Call
 from oracle.geometry import Geometry
-from oracle.laws import call_laws
-from oracle.laws.violation import PADDING_PAGE, Violation
+from oracle.laws import call_laws, unified_books, unified_calls, unified_spans, unified_tables
+from oracle.laws.unified_books import HeldPages
+from oracle.laws.unified_content import WrittenNumbers
+from oracle.laws.unified_names import BYTE_ACCOUNTING
+from oracle.laws.unified_returned import judge_handed_out
+from oracle.laws.violation import Violation
 from oracle.observation import Outcome
 from oracle.ownership import Ownership
 from oracle.unified_observation import UnifiedSnapshot
@@ -19,33 +24,80 @@ class UnifiedLaws:
     """The laws for one allocator of ``geometry``, from construction on. Traces share none."""
 
     def __init__(self, geometry: Geometry) -> None:
-        self._grids = geometry.grids()
+        self._spans = unified_spans.Spans(geometry)
+        self._held = HeldPages()
+        self._numbers = WrittenNumbers()
 
     def judge_call(
         self,
         call: Call,
         breaches: tuple[str, ...],
         outcome: Outcome,
-        before: UnifiedSnapshot,  # noqa: ARG002
-        after: UnifiedSnapshot,  # noqa: ARG002
-        books: Ownership,  # noqa: ARG002
+        before: UnifiedSnapshot,
+        after: UnifiedSnapshot,
+        books: Ownership,
     ) -> Violation | None:
         """Judge one call right after it was made. ``books`` do not contain its outcome yet."""
-        return call_laws.judge_error(call, breaches, outcome)
+        self._numbers.note_call(call, outcome)
+        found = call_laws.judge_error(call, breaches, outcome)
+        if found is None:
+            found = unified_calls.judge_unowned(call, outcome, before, after)
+        if found is None:
+            found = unified_calls.judge_deferral(call, outcome, before, after)
+        if found is None and call.method == "translate" and call.pool != "composite":
+            grid = self._spans.grids[call.pool]
+            found = unified_calls.judge_translation(
+                call, outcome, before, grid.page_size, grid.pages
+            )
+        if found is None and outcome.value is not None and not outcome.error:
+            found = judge_handed_out(call, outcome.value, before, after, books)
+        return found
 
-    def judge_state(self, after: UnifiedSnapshot, books: Ownership) -> Violation | None:  # noqa: ARG002
+    def judge_state(self, after: UnifiedSnapshot, books: Ownership) -> Violation | None:
         """Judge the state after a whole operation, all of whose calls are booked."""
-        return self._judge_padding(after)
+        self._held.follow(books)
+        return (
+            self._judge_sentinels(after)
+            or self._spans.judge_order(after)
+            or unified_tables.judge_bound_on_both(after)
+            or self._judge_bands(after, books)
+            or unified_books.judge_capacity(after)
+            or unified_books.judge_everything_returned(after, books)
+            or self._held.judge_bound(after)
+            or _judge_accounting(after, books)
+            or self._numbers.judge(after, books)
+        )
 
-    def _judge_padding(self, after: UnifiedSnapshot) -> Violation | None:
-        """Both tables of a band lead from padding to padding, and their last entries nowhere (§2)."""
-        for name in self._grids:
-            band = after.bands[name]
-            ends = (band.v2p[0], band.p2v[0], band.v2p[-1], band.p2v[-1])
-            if ends != (0, 0, -1, -1):
-                where = (
-                    f"{name} v2p {band.v2p[0]} … {band.v2p[-1]}, p2v {band.p2v[0]} … {band.p2v[-1]}"
-                )
-                pool = "" if name == "state" else name
-                return Violation(PADDING_PAGE, pool, "both tables 0 … -1", where)
+    def _judge_sentinels(self, after: UnifiedSnapshot) -> Violation | None:
+        for name, grid in self._spans.grids.items():
+            found = unified_tables.judge_sentinels(name, after.bands[name], grid)
+            if found is not None:
+                return found
         return None
+
+    def _judge_bands(self, after: UnifiedSnapshot, books: Ownership) -> Violation | None:
+        reserved = unified_books.reserved_pages(books)
+        for name, grid in self._spans.grids.items():
+            band = after.bands[name]
+            span = self._spans.span_of(name, band)
+            waiting = reserved if name == "swa" else frozenset[int]()
+            found = (
+                unified_tables.judge_ids(name, band, grid)
+                or unified_tables.judge_shared(name, band)
+                or unified_spans.judge_partition(name, band, span, waiting)
+                or unified_tables.judge_inverse(name, band, span)
+                or unified_spans.judge_live(name, band, span, grid)
+            )
+            if found is not None:
+                return found
+        return None
+
+
+def _judge_accounting(after: UnifiedSnapshot, books: Ownership) -> Violation | None:
+    """The allocator's own verifier has no complaint. A page that is reserved for a load has no owner yet, which the
+    verifier of a floating band does not know.
+    """
+    if books.loading or books.reservations or not after.byte_accounting:
+        return None
+    expected = "the allocator's own byte accounting has no complaint"
+    return Violation(BYTE_ACCOUNTING, "", expected, after.byte_accounting[0])

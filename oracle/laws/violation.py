@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-PoolName = Literal["full", "swa", ""]
+PoolName = Literal["full", "swa", "state", ""]
 
 LEGAL_CALL_RAISED = "legal-call-raised"
 FAILED_CALL_CHANGES_NOTHING = "failed-call-changes-nothing"
