@@ -133,7 +133,7 @@ class HybridAllocation(HybridState):
         return full_slots
 
     def _plan_tail(self, swa: PagedAllocator, length: int) -> PagePlan | None:
-        fresh_row = torch.tensor([-1], device=self.device)
+        fresh_row = torch.full((1,), -1, device=self.device)
         return swa.plan_extend(torch.tensor([0]), torch.tensor([length]), fresh_row, length)
 
     def _map_tail(self, full_slots: torch.Tensor, tail_slots: torch.Tensor) -> None:

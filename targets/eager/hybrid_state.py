@@ -38,7 +38,9 @@ class HybridState(BaseAllocator):
         self.full_to_swa_index_mapping[full_slots] = swa_slots.to(torch.int64)
 
     def _unmap(self, full_slots: torch.Tensor) -> None:
-        self.full_to_swa_index_mapping[full_slots] = 0
+        # A plain 0 would be copied to a GPU, and the copy waited for.
+        mapping = self.full_to_swa_index_mapping
+        mapping[full_slots] = mapping.new_zeros(())
 
     def _paged_pools(self) -> tuple[PagedAllocator, PagedAllocator]:
         full, swa = self.full_attn_allocator, self.swa_attn_allocator

@@ -113,7 +113,7 @@ class HybridSWAAllocator(HybridAllocation, HybridFrees):
 
     def clear_full_to_swa_mapping(self, full_indices: torch.Tensor) -> None:
         """Unmap exactly these FULL slots."""
-        self.full_to_swa_index_mapping[full_indices] = 0
+        self._unmap(full_indices)
 
     def translate_loc_from_full_to_swa(self, full_indices: torch.Tensor) -> torch.Tensor:
         """The peers of FULL slots, int64, a copy: 0 where unmapped, -1 for -1."""

@@ -65,7 +65,7 @@ class PagePlanner(PageList):
         openers = self._openers(seq_lens_cpu)
         slots = last_loc.to(torch.int64) + 1
         if openers:
-            rows = torch.tensor(openers, device=self.device)
+            rows = self._on_device(openers)
             slots[rows] = self.free_pages[: len(openers)] * self.page_size
         if self.debug_mode:
             debug_checks.assert_unique(slots)
@@ -108,6 +108,13 @@ class PagePlanner(PageList):
 
     def _fresh_slots_used(self, count: int) -> int:
         return pages_spanned(count, self.page_size) * self.page_size
+
+    def _on_device(self, rows: list[int]) -> torch.Tensor:
+        """``rows`` on the device; only from pinned memory does a copy to a GPU not wait."""
+        on_host = torch.tensor(rows)
+        if self.device == "cpu":
+            return on_host
+        return on_host.pin_memory().to(self.device, non_blocking=True)
 
     def _openers(self, seq_lens_cpu: torch.Tensor) -> list[int]:
         """The rows whose new slot is the first of a page."""
