@@ -53,9 +53,7 @@ def plan_evict_for_alloc(caller: Caller, operation: op.EvictForAlloc) -> Plan:
     call = Call(
         method=operation.method,
         need=caller.slots_of(operation.amount, operation.unit),
-        need_swa=(operation.swa - 1) % (MOST_PAGES + 1) * caller.page_size
-        if operation.swa and two_pools
-        else None,
+        need_swa=_swa_need(caller, operation),
         tree=tree if operation.tree else None,
         prefer_swa=operation.prefer_swa and two_pools,
     )
@@ -65,6 +63,15 @@ def plan_evict_for_alloc(caller: Caller, operation: op.EvictForAlloc) -> Plan:
             _state_evicted(caller, states[eviction.index])
         else:
             _row_evicted(caller, *rows[eviction.index], eviction)
+
+
+def _swa_need(caller: Caller, operation: op.EvictForAlloc) -> int | None:
+    """A demand of its own for the SWA side where the call takes one. Never 0, which would stand for the FULL side's (§10)."""
+    two_pools = caller.geometry.family == "unified-swa" and caller.contract.eviction_takes_swa
+    takes_one = two_pools and operation.method == "evict_to_free_tokens"
+    if not (operation.swa and takes_one):
+        return None
+    return (1 + (operation.swa - 1) % MOST_PAGES) * caller.page_size
 
 
 def _uniform_runs(caller: Caller, request: Request) -> Iterator[range]:

@@ -162,11 +162,13 @@ def give_back_states_and_loads(caller: Caller) -> Plan:
 
 
 def _cancel(caller: Caller, index: int) -> Plan:
+    """Once a load was said to be over, what it left unbound can no longer be cancelled (§5)."""
+    breaches = () if caller.books.loading else (legality.UNBOUND_RESERVATION,)
     call = Call(
         method="cancel_physical_reservation",
         pool="swa",
         slots=caller.books.reservations[index],
     )
-    outcome = yield Planned(call)
+    outcome = yield Planned(call, breaches)
     if not outcome.error:
         del caller.books.reservations[index]

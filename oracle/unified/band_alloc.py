@@ -49,12 +49,19 @@ def alloc_physical(band: Band, slots: int) -> list[int] | None:
 
 
 def cancel_physical(band: Band, slots: Sequence[int]) -> None:
-    """Give physical slots back; an id that names one of their pages loses it."""
+    """Give physical slots back, their pages in the order given; an id that names one of the pages loses it.
+
+    Pages of which nobody knows that they are loading, since the load was said to be over, are the caller's hazard (§5).
+    """
     size = band.grid.page_size
-    places = sorted({slot // size for slot in slots}) if size > 1 else list(slots)
+    places = list(dict.fromkeys(slot // size for slot in slots)) if size > 1 else list(slots)
     known = all(0 < place < band.grid.pages for place in places)
     lazy = not isinstance(band, EndBand) or band.lazy
     leave_undefined(unless=known and lazy, reason="a reservation that cannot be cancelled so")
+    loading = len(places) <= band.pending_load
+    leave_undefined(
+        unless=loading, reason="a reservation that is cancelled after its load was over"
+    )
     band.pending_load -= len(places)
     for place in places:
         owner = band.p2v[place]

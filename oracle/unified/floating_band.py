@@ -147,13 +147,16 @@ class FloatingBand(Band):
         self.dirty = False
         return True
 
-    def flush(self, *, urgent: bool) -> int:  # noqa: ARG002
-        """Strip the holes that touch a boundary, however urgent; no page moves (§6)."""
+    def flush(self, *, urgent: bool) -> int:
+        """Strip the holes that touch a boundary; no page moves. In the background only when there may be some (§6)."""
+        if not urgent and not (self.dirty and self.holes):
+            return 0
         return 0 if self.park_if_empty() else self.absorb()
 
     def absorb(self) -> int:
-        """Shrink the span over the holes at its boundaries; how many there were."""
+        """Shrink the span over the holes at its boundaries; how many there were. Then the band is not dirty any more."""
         if not (self.dirty and self.holes):
+            self.dirty = False
             return 0
         inner = set(self.holes)
         while self.stop - 1 in inner:
@@ -169,10 +172,9 @@ class FloatingBand(Band):
         return stripped
 
     def open_bytes(self, side: Side) -> int:
-        """The free bytes between the span and its neighbour; all between the neighbours when the span is empty."""
-        if self.is_transparent:
-            return max(0, self.above() - self.below())
-        return max(0, self.lo - self.below() if side == "low" else self.above() - self.hi)
+        """The bytes of the whole pages of this grid between the span and its neighbour; all between the neighbours when empty."""
+        gap_low, gap_high = self.gaps()
+        return (gap_low if side == "low" else gap_high) * self.grid.page_bytes
 
     def make_room(self, side: Side, target_bytes: int) -> int:
         """Open ``target_bytes`` on one side if that can be done; the bytes that are open then (§6)."""

@@ -117,7 +117,9 @@ class ThreePools(PeeredPool):
         if self.ensure_pages(pages, pages):
             return True
         states = -(-self._pair_bytes(pages) // self.state.grid.page_bytes) - freed[2]
-        if states > 0:
+        if states > 0 and self.contract.state_eviction == "asked":
+            tree.evict_for_alloc(0, 0, states, lambda: self._would_do(pages))
+        elif states > 0:
             tree.evict_for_alloc(0, 0, states)
         return self.ensure_pages(pages, pages) or pages <= self.joint_pages()
 

@@ -8,6 +8,7 @@ from oracle.fake_tree import FakeTree
 from oracle.geometry import Geometry, Mode
 from oracle.unified.end_band import EndBand
 from oracle.unified.peered_pool import PeeredPool
+from oracle.unified.relief import relieve
 from oracle.unified.shared_plan import Pages, SharedPlan
 
 
@@ -29,6 +30,8 @@ class TwoPools(PeeredPool):
         demand = Pages(full, swa)
         if demand == (0, 0) or self.plan.fits(demand):
             return True
+        if self.contract.capacity_gate == "ladder":
+            return relieve([self.full, self.swa], None, {}, lambda: self.plan.fits(demand))
         if not self.full.lazy or self._is_blocked() or not self.plan.fits(demand, compacted=True):
             return False
         self.full.flush(urgent=True)
@@ -80,7 +83,7 @@ class TwoPools(PeeredPool):
             )
             if any(quota):
                 tree.evict_for_alloc(*quota, 0)
-            return self.ensure_capacity(full, swa)
+            return self._verdict(full, swa)
         evictable = (tree.full_evictable_size(), tree.swa_evictable_size())
         plan = self.reclaim_plan(full, swa, evictable, prefer_swa=call.prefer_swa)
         if plan is None:
@@ -90,4 +93,9 @@ class TwoPools(PeeredPool):
                 tree.evict_for_alloc(*plan, 0, lambda: self.reclaim_plan(full, swa) == (0, 0))
             else:
                 tree.evict_for_alloc(*plan, 0)
+        return self._verdict(full, swa)
+
+    def _verdict(self, full: int, swa: int) -> bool | None:
+        if self.contract.eviction_verdict == "none":
+            return None
         return self.ensure_capacity(full, swa)

@@ -43,6 +43,12 @@ BEHAVIOURS: tuple[UnifiedBehaviour, ...] = (
     UnifiedBehaviour("hole choice", 22, {"hole_choice": "list-head"}, UNIFIED_FAMILIES),
     UnifiedBehaviour("translate", 21, {"strange_ids": "undefined"}, UNIFIED_FAMILIES),
     UnifiedBehaviour("evict", 20, {"eviction": "per-side"}, ("unified-swa",)),
+    UnifiedBehaviour(
+        "capacities",
+        20,
+        {"eviction_takes_swa": False, "eviction_verdict": "none", "capacity_gate": "ladder"},
+        ("unified-swa",),
+    ),
 )
 """§12, the rows in which right allocators may differ. Of two rows of a topic the later one holds where both reach."""
 
