@@ -42,7 +42,7 @@ SMALL = {
 }
 """The first half of the examples has this geometry: a pool that is used up, and refilled, soon."""
 
-EXAMPLES_A_WAY: dict[Family, int] = {"token": 24, "paged": 36, "hybrid-swa": 14}
+EXAMPLES_A_WAY: dict[Family, int] = {"token": 24, "paged": 36, "hybrid-swa": 12}
 """More where an example is cheap."""
 
 

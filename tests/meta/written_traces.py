@@ -204,6 +204,9 @@ _HYBRID = {
     "live peers freed from the FULL pool alone at level warn": _hybrid(
         Alloc(4), Free("free_full", count=3), level="warn"
     ),
+    "a plain free at level strict": _hybrid(
+        Alloc(8), Free(count=7), level="strict", callers="legal"
+    ),
     "smaller pools": _hybrid(Resize(full=2, swa=3), callers="legal"),
     "the sentinel": _hybrid(Alloc(4), Translate(sentinel=True), callers="legal"),
     "peers given to a mapped row": _hybrid(Alloc(4), Recover()),
