@@ -1,4 +1,4 @@
-"""What callers do right after something else: recovery inside the group that freed a row, a restore soon after a backup, the end
+"""What callers do right after something else: the release of a row that got peers for its tail only, recovery inside the group that freed a row, a restore soon after a backup, the end
 of a load or of a forward pass.
 
 Drawn operations seldom stand in such an order by chance. Guarantees that what follows depends on the operations before it only,
@@ -10,7 +10,7 @@ from __future__ import annotations
 from oracle import operations as op
 from oracle.geometry import Geometry
 
-FREEING = (op.Free, op.FreeSegment, op.Evict)
+FREEING = (op.Free, op.FreeSegment, op.FreeSegments, op.Release, op.Evict)
 SWA_METHODS = ("free_swa", "free_swa_segment")
 
 
@@ -33,6 +33,11 @@ class FollowUps:
         elif isinstance(operation, (op.GroupEnd, op.Clear, op.Resize)):
             self._in_group = False
             self._waiting.clear()
+        elif isinstance(operation, op.ExtendTail) and self._hybrid:
+            self._turn += 1
+            self._plan(
+                _whole_row(operation, "free_segment" if self._turn % 4 < 2 else "free_swa_segment")
+            )
         elif isinstance(operation, op.Backup):
             self._plan(op.Alloc(unit="pages"), op.Restore())
         elif isinstance(operation, op.Reserve):
@@ -67,3 +72,8 @@ class FollowUps:
             )
             return op.Recover(request=operation.request, page=page)
         return op.Recover(freed=True) if self._hostile else None
+
+
+def _whole_row(tail: op.ExtendTail, method: op.SegmentMethod) -> op.FreeSegment:
+    """One segment free of the whole row that ``tail`` made or grew, by a caller who takes it for a row like any other."""
+    return op.FreeSegment(method=method, request=max(0, tail.request - 1), pages=-1)
