@@ -21,7 +21,10 @@ from typing import Any
 
 from targets.sglang.stand_in import StandInModule, executing_module
 
-GENUINE = frozenset({"torch", "triton", "numpy", "msgspec", "typing_extensions", "packaging"})
+# Releases ask pynvml on CUDA whether the GPU is a confidential one, and know what to do without it.
+GENUINE = frozenset(
+    {"torch", "triton", "numpy", "msgspec", "typing_extensions", "packaging", "pynvml"}
+)
 
 BARE = frozenset(
     {
