@@ -104,6 +104,47 @@ def test_a_pair_of_ratchets_on_one_page_ends_in_a_row_without_peers_and_lost_kv(
     assert held & set(unbound), "a page that the caller believes to have peers has none"
 
 
+class _LosesFrees(ReferenceTarget):
+    """Forgets what one method is given while a group is open."""
+
+    name = "loses-frees"
+
+    def __init__(self, method: str) -> None:
+        super().__init__()
+        self._method = method
+
+    def apply(self, call: Call) -> Outcome:
+        state = self.snapshot()
+        assert isinstance(state, UnifiedSnapshot)
+        if state.group_open and call.method == self._method:
+            return Outcome()
+        return super().apply(call)
+
+
+@EACH_PEERED
+@pytest.mark.parametrize(
+    "free",
+    [
+        op.Free(method="free"),
+        op.FreeSegment(method="free_segment"),
+        op.Free(method="free_full"),
+        op.FreeSegment(method="free_full_segment"),
+    ],
+    ids=lambda free: free.method,
+)
+def test_a_deferred_free_that_is_lost_is_found_when_the_group_ends(
+    geometry: Geometry, free: Any
+) -> None:
+    target = _LosesFrees(free.method)
+    ratchet = [RATCHET] if "full" in free.method else []
+    session = _session(
+        geometry, ROW, *ratchet, op.GroupBegin(), free, target=target, callers="legal"
+    )
+    assert session.findings == []
+    session.step(op.GroupEnd())
+    assert _only(session)[:3] == ("law", "full.bound-agrees-with-books", "")
+
+
 class _LosesKv(ReferenceTarget):
     """Moves pages of one band in the tables, but not their KV."""
 
