@@ -82,8 +82,8 @@ def rediscover(
 
     \b
     Exit codes:
-      0    every bug was found with every seed, and nothing else was
-      1    a bug was missed, a false alarm, or a finding beyond the baseline
+      0    every bug was found with every seed, and legal callers met nothing else
+      1    a bug was missed, a false alarm, or a finding of legal callers beyond the baseline
       2    wrong usage, or a release that cannot be had
       130  interrupted
     """

@@ -76,9 +76,13 @@ class Watch(Struct, kw_only=True):
 
 
 class Unexplained(Struct, frozen=True, kw_only=True):
-    """A finding, no hazard, that neither a known bug of its release nor the baseline accounts for."""
+    """A finding, no hazard, that neither a known bug of its release nor the baseline accounts for.
+
+    ``legal``: it was met by callers who keep the contract, so the release is at fault.
+    """
 
     release: str
+    legal: bool
     seed: int
     met: Met
 
@@ -92,11 +96,11 @@ class Scoreboard(Struct, kw_only=True):
     problems: list[str] = field(default_factory=list)
 
     def is_whole(self) -> bool:
-        """Every bug was met with every seed, nothing was a false alarm, and everything is explained."""
+        """Every bug was met with every seed, nothing was a false alarm, and legal callers met nothing that is not explained."""
         return (
             all(len(score.met) == score.seeds for score in self.scores)
             and not any(watch.alarms for watch in self.watches)
-            and not self.unexplained
+            and not any(one.legal for one in self.unexplained)
         )
 
 
@@ -163,7 +167,10 @@ class Bookkeeper:
                 ]
         for met in raw:
             if met.finding.kind != "hazard" and not self._is_explained(release, met):
-                self.board.unexplained.append(Unexplained(release=release, seed=done.seed, met=met))
+                legal = done.group.callers == "legal"
+                self.board.unexplained.append(
+                    Unexplained(release=release, legal=legal, seed=done.seed, met=met)
+                )
 
     def _is_explained(self, release: str, met: Met) -> bool:
         known = any(

@@ -115,6 +115,7 @@ def as_json(board: Scoreboard) -> bytes:
         "unexplained": [
             {
                 "release": one.release,
+                "legal": one.legal,
                 "seed": one.seed,
                 "finding": one.met.finding.sentence(),
                 "trace": one.met.trace,
@@ -132,10 +133,11 @@ def closing_sentence(board: Scoreboard) -> str:
     met = sum(len(score.met) for score in board.scores)
     alarms = sum(len(watch.alarms) for watch in board.watches)
     lengths = [len(one.trace.operations) for score in board.scores for one in score.met]
+    legal = sum(one.legal for one in board.unexplained)
     return (
         f"{met} of {seeds} searches found their bug, reduced to {median(lengths):.0f} operations in the median and "
         f"{max(lengths, default=0)} at most; {alarms} false alarms on the good releases; "
-        f"{len(board.unexplained)} findings beyond the baseline."
+        f"beyond the baseline, {legal} findings of legal callers and {len(board.unexplained) - legal} of hostile ones."
     )
 
 
@@ -179,12 +181,20 @@ def _remarks(board: Scoreboard) -> list[str]:
     looks: dict[tuple[str, ...], list[str]] = {}
     for one in board.unexplained:
         finding = one.met.finding
-        look = (finding.family, finding.kind, finding.quantity, finding.breach, finding.method)
+        callers = "legal" if one.legal else "hostile"
+        look = (
+            callers,
+            finding.family,
+            finding.kind,
+            finding.quantity,
+            finding.breach,
+            finding.method,
+        )
         looks.setdefault(look, []).append(one.release)
-    for (family, kind, quantity, breach, method), releases in looks.items():
+    for (callers, family, kind, quantity, breach, method), releases in looks.items():
         after = f" after the caller broke '{breach}'" if breach else ""
         lines.append(
-            f"beyond the baseline, {family}: {kind} {quantity} in {method}{after}, on {spell(tuple(set(releases)))}"
+            f"beyond the baseline, {callers} callers, {family}: {kind} {quantity} in {method}{after}, on {spell(tuple(set(releases)))}"
         )
     return lines + board.problems
 

@@ -52,10 +52,10 @@ OFTEN = {
     legality.UNMAPPED_SLOT: 15,
     legality.STALE: 2,
     legality.RAW_SLOTS: 2,
-    legality.SEGMENTS_OUT_OF_ORDER: 2,
+    legality.SEGMENTS_OUT_OF_ORDER: 4,
     legality.NESTED_GROUP: 3,
     legality.UNBALANCED_GROUP_END: 3,
-    legality.FREED_ROW_MAPPED: 5,
+    legality.FREED_ROW_MAPPED: 10,
 }
 """Errors that real callers made, and how many times as often as the rest they are chosen: the first three need several
 operations to show, and the third of them a pool of page size 1."""
