@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from oracle.reference.raised import leave_undefined
 from oracle.unified.end_band import EndBand
 
 
@@ -101,6 +102,9 @@ class SharedPlan:
         if empty:
             return None
         most = Pages(min(self.full.live, evictable.full), min(self.swa.live, evictable.swa))
+        leave_undefined(
+            unless=min(most) >= 0, reason="a plan for a band that counts less than none"
+        )
         if not fits(*most):
             return None
         if prefer_swa:

@@ -41,18 +41,26 @@ class ThreePools(PeeredPool):
             return False
         return self.three.fits(self.pages_of_size(call.need), self.pages_of_size(swa))
 
+    def ensure_capacity(self, full: int, swa: int) -> bool:
+        """As ``ensure_pages``, but whether the sides differ is asked of the slots, not of the pages that they are."""
+        if full == swa or full < 0 or swa < 0:
+            return super().ensure_capacity(full, swa)
+        return self._ensure_each(self.pages_of_size(full), self.pages_of_size(swa))
+
     def ensure_pages(self, full: int, swa: int) -> bool:
         """Fit as things stand, or after flushes, or after the floating band made room."""
-        if self.three.fits(full, swa):
-            return True
         if full != swa:
-            return relieve(
-                self._targets(),
-                self.three.swa,
-                self._demand(full, swa),
-                lambda: self.three.fits(full, swa),
-            )
-        return self._ensure_both(full)
+            return self._ensure_each(full, swa)
+        return self.three.fits(full, swa) or self._ensure_both(full)
+
+    def _ensure_each(self, full: int, swa: int) -> bool:
+        """For different demands on the sides: the ladder."""
+
+        def fits() -> bool:
+            return self.three.fits(full, swa)
+
+        demand = self._demand(full, swa)
+        return fits() or relieve(self._targets(), self.three.swa, demand, fits)
 
     def _targets(self) -> list[Band]:
         return [self.swa, self.full, self.state]

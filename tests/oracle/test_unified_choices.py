@@ -137,3 +137,37 @@ def test_only_an_eviction_that_takes_one_has_an_swa_demand_of_its_own():
         assert _eviction_call(older, swa=swa).need_swa is None
         call = _eviction_call(contract, swa=swa, method="check_decode_capacity")
         assert call.need_swa is None
+
+
+def test_a_reservation_that_moves_with_the_floating_band_is_the_callers_hazard():
+    driver = UnifiedDriver(three_pools())
+    driver.alloc(4)
+    driver.gives("alloc_physical", pool="swa", need=4)
+    driver.does("finish_load")
+    driver.is_undefined(
+        "moves with the floating band", "make_room", pool="swa", side="low", need=1400
+    )
+
+
+def test_sides_that_differ_by_less_than_a_page_differ():
+    for need, flushed in ((8, False), (5, True)):
+        driver = UnifiedDriver(three_pools(size=200, size_swa=200))
+        row = driver.alloc(driver.sizes()[0])
+        driver.does("free_swa_segment", slots=row[4:8], start_pos=4)
+        driver.does("free_full_segment", slots=row[4:8], start_pos=4)
+        driver.alloc(4)
+        assert driver.swa.dirty
+        driver.gives("ensure_capacity", need=need, need_swa=8)
+        assert driver.swa.dirty != flushed, need
+
+
+def test_a_plan_for_a_band_that_counts_less_than_none_is_undefined():
+    driver = UnifiedDriver(two_pools())
+    row = driver.alloc(4)
+    for _ in range(2):
+        driver.does("free_swa_segment", slots=row, start_pos=0)
+    driver.alloc(driver.sizes()[0])
+    for _ in range(20):
+        driver.does("free_swa_segment", slots=row, start_pos=0)
+    assert driver.swa.live < 0
+    driver.is_undefined("less than none", "reclaim_plan", need=60, evictable_swa=4)
