@@ -21,10 +21,10 @@ from typing import Any
 
 from targets.sglang.stand_in import StandInModule, executing_module
 
-# Releases ask pynvml on CUDA whether the GPU is a confidential one, and know what to do without it.
-GENUINE = frozenset(
-    {"torch", "triton", "numpy", "msgspec", "typing_extensions", "packaging", "pynvml"}
-)
+GENUINE = frozenset({"torch", "triton", "numpy", "msgspec", "typing_extensions", "packaging"})
+
+# Releases ask it on CUDA whether the GPU is a confidential one, and know what to do where it is not installed.
+GENUINE_IF_INSTALLED = frozenset({"pynvml"})
 
 BARE = frozenset(
     {
@@ -80,7 +80,7 @@ class OutsideImports:
     """The `__import__` of SGLang's modules: genuine packages pass, the others are stand-ins."""
 
     def __init__(self, genuine: frozenset[str] = GENUINE) -> None:
-        self.genuine = genuine | {"sglang"} | sys.stdlib_module_names
+        self.genuine = genuine | GENUINE_IF_INSTALLED | {"sglang"} | sys.stdlib_module_names
         self.modules: dict[str, StandInModule] = {}
 
     def __call__(
