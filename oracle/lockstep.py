@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 from msgspec import Struct
 
 from oracle.call import Call
-from oracle.caller import Caller, Planned
+from oracle.caller import Caller, Plan, Planned
 from oracle.comparison import Difference, compare_outcomes, compare_snapshots
 from oracle.contract import Contract
 from oracle.errors import UsageError
@@ -128,18 +128,15 @@ class Session:
         self._update_sizes()
         plan = self.caller.plan(operation)
         made = False
-        try:
-            planned = next(plan)
-            while self._may_call(planned):
-                made = True
-                outcome = self._judge_call(planned, operation)
-                if outcome is None:
-                    return "stopped"
-                planned = plan.send(outcome)
-                if self.undefined:
-                    break
-        except StopIteration:
-            pass
+        planned = next(plan, None)
+        while planned is not None and self._may_call(planned):
+            made = True
+            outcome = self._judge_call(planned, operation)
+            if outcome is None:
+                return "stopped"
+            planned = _next_call(plan, outcome)
+            if self.undefined:
+                break
         plan.close()
         if self.undefined:
             self._end_undefined(operation)
@@ -329,6 +326,14 @@ def run_trace(
             break
         session.step(operation)
     return session
+
+
+def _next_call(plan: Plan, outcome: Outcome) -> Planned | None:
+    """The plan's next call, None at its end. Only the plan's own end counts: any other StopIteration is a fault of ours."""
+    try:
+        return plan.send(outcome)
+    except StopIteration:
+        return None
 
 
 def _common_contract(targets: Sequence[Target], geometry: Geometry) -> Contract:
