@@ -13,13 +13,16 @@ from msgspec import Struct
 
 from campaigns.budget import STEPS_AN_EXAMPLE, seed_of
 from oracle.finding import Finding
+from oracle.geometry import Level
 from oracle.lockstep import Judging, Session
-from oracle.trace import CALLERS, Callers, Trace
+from oracle.trace import Trace
 from strategies.explore import explore
 from targets.mutants.mutant import Mutant
 from targets.mutants.registry import make_mutant
 
-TURNS: tuple[Callers, ...] = tuple(callers for callers in CALLERS if callers != "mixed")
+ROUND = 20
+LEVELS_IN_TURN: tuple[Level, ...] = ("off", "warn", "off", "strict")
+"""Each round of examples has one level: what an invariant says is told at warn and strict, what it hides at off."""
 
 
 class Kill(Struct, frozen=True, kw_only=True):
@@ -37,7 +40,10 @@ class Kill(Struct, frozen=True, kw_only=True):
 
 
 def attack(mutant: Mutant, *, examples: int, seed: int, laws_only: bool = False) -> Kill:
-    """Look at up to ``examples`` random traces of the mutant's family until one has a finding: mixed callers, debug mode now and then."""
+    """Look at up to ``examples`` random traces of the mutant's family until one has a finding.
+
+    Callers are mixed, debug mode is on now and then, and the levels take turns.
+    """
     target = make_mutant(mutant.name)
     found: list[Finding] = []
     count = 0
@@ -47,17 +53,22 @@ def attack(mutant: Mutant, *, examples: int, seed: int, laws_only: bool = False)
         count += 1
         found.extend(one for one in session.findings if one.kind != "hazard")
 
-    with suppress(Flaky):
-        explore(
-            [target],
-            mutant.family,
-            examples=examples,
-            steps=STEPS_AN_EXAMPLE,
-            seed=seed_of(seed, (mutant.name,)),
-            judging=Judging(prediction=not laws_only),
-            on_example=look_at,
-            stop=lambda: bool(found),
-        )
+    turn = 0
+    # A target that answers differently the second time ends its round without an example.
+    while count < examples and not found and turn < examples:
+        with suppress(Flaky):
+            explore(
+                [target],
+                mutant.family,
+                examples=min(ROUND, examples - count),
+                steps=STEPS_AN_EXAMPLE,
+                seed=seed_of(seed, (mutant.name, turn)),
+                level=LEVELS_IN_TURN[turn % len(LEVELS_IN_TURN)],
+                judging=Judging(prediction=not laws_only),
+                on_example=look_at,
+                stop=lambda: bool(found),
+            )
+        turn += 1
     return Kill(
         mutant=mutant.name,
         examples=count,

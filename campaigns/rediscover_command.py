@@ -105,9 +105,9 @@ def rediscover(
         least=least,
         cache=None if cache is None else str(cache),
     )
+    baseline: Baseline = KnownFindings(read_known(known)) if known is not None else Baseline()
     for bug in skipped:
         click.echo(f"not looked for: {bug.id}, because {bug.skipped}", err=True)
-    baseline: Baseline = KnownFindings(read_known(known)) if known is not None else Baseline()
     keeper = Bookkeeper(plan, baseline, list(rows.values()))
     whole = _run(plan, keeper, jobs or cores())
     if form == "json":

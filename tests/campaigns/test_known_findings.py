@@ -140,7 +140,7 @@ def test_an_entry_speaks_of_its_targets_and_looks_only(tmp_path: Path) -> None:
     assert known.accounts_for("sglang==0.5.10.post1", finding())
     assert not known.accounts_for("sglang==0.5.12", finding())
     assert not known.accounts_for("eager", finding())
-    assert not known.accounts_for("sglang==0.5.9", finding(kind="law"))
+    assert not known.accounts_for("sglang==0.5.9", finding(kind="signal"))
     old = KnownFindings(read_known(write(tmp_path, expires=str(datetime.date.today()))))
     assert not old.accounts_for("mutant:dedup-dropped", finding())
 
