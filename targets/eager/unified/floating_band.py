@@ -86,10 +86,9 @@ class FloatingBand(Band):
         return max(0, min(high_byte // self.page_bytes, self.pages) - first)
 
     def open_bytes(self, side: Side) -> int:
-        """Bytes between the span and the neighbour on that side; between both neighbours when nothing is live."""
-        if self.transparent:
-            return max(0, self.above() - self.below())
-        return self.low_byte - self.below() if side == "low" else self.above() - self.high_byte
+        """Whole pages of this grid that are free on that side, in bytes (§6): raw bytes would count a page too many."""
+        low, high = self.gaps()
+        return (low if side == "low" else high) * self.page_bytes
 
     def available_size(self) -> int:
         """Slots that can be taken now (§4)."""
@@ -167,10 +166,17 @@ class FloatingBand(Band):
             self.holes = self.no_pages()
             self.dirty = False
 
-    def flush(self, *, urgent: bool) -> int:  # noqa: ARG002 (no page moves either way)
-        """Strip the holes at both frontiers; how many pages (§6)."""
+    def flush(self, *, urgent: bool) -> int:
+        """Strip the holes at both frontiers; how many pages (§6). Without urgency only when there may be some."""
+        if not urgent and not (self.dirty and self.hole_count):
+            return 0
         self._park_if_empty()
+        return self.absorb()
+
+    def absorb(self) -> int:
+        """Strip the holes at both frontiers if there may be some; how many pages. None are left there afterwards."""
         if not (self.dirty and self.hole_count):
+            self.dirty = False
             return 0
         self.dirty = False
         holes = set(self.holes.tolist())

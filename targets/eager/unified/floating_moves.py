@@ -69,4 +69,4 @@ def _leap(band: FloatingBand, side: Side, need: int) -> None:
     taken = set(live)
     band.holes = band.page_list([p for p in range(band.start, band.stop) if p not in taken])
     band.dirty = True
-    band.flush(urgent=False)
+    band.absorb()

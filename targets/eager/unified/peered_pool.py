@@ -133,10 +133,10 @@ class PeeredPool(PeeredFrees, TokenPool):
         return swa.slots_of(physical)
 
     def cancel_physical_reservation(self, slots: torch.Tensor) -> None:
-        """Give back physical SWA slots of a reservation, as a set (§5)."""
+        """Give back physical SWA slots of a reservation, whole pages in the order given (§5)."""
         if slots.numel() == 0:
             return
-        pages = self.swa.pages_of(slots)
+        pages = self.swa.representative_pages(slots[:: self.page_size])
         self.swa.pending_load -= pages.numel()
         self.swa.release_physical(pages)
 

@@ -51,7 +51,7 @@ class ThreePoolAllocator(PeeredPool, StateRoom):
         full_pages, swa_pages = self.pages_for(full), self.pages_for(swa)
         if self.room.fits(full_pages, swa_pages):
             return True
-        if full_pages == swa_pages:
+        if full == swa:
             return self._ensure_both(full_pages)
         return self._climb(full_pages, swa_pages)
 
