@@ -20,6 +20,7 @@ class FollowUps:
     def __init__(self, geometry: Geometry, *, hostile: bool) -> None:
         self._page_size = geometry.page_size
         self._hybrid = geometry.family == "hybrid-swa"
+        self._paged = geometry.family == "paged"
         self._hostile = hostile
         self._waiting: list[op.Base] = []
         self._in_group = False
@@ -30,6 +31,9 @@ class FollowUps:
         """An operation was stepped."""
         if isinstance(operation, op.GroupBegin):
             self._in_group = True
+            if self._paged:
+                # Where a request ends, its last segment ends inside a page.
+                self._plan(op.FreeSegment(cut=1))
         elif isinstance(operation, (op.GroupEnd, op.Clear, op.Resize)):
             self._in_group = False
             self._waiting.clear()
