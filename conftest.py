@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,6 +23,10 @@ from oracle.trace import CALLERS
 from strategies.geometries import DRAWN_FAMILIES
 from strategies.profiles import PROFILES, register_profiles
 from targets.registry import make_target
+
+if shutil.which("nvidia-smi") is None:
+    # Triton reads this once, when it is first imported, and any test may be the first to do that.
+    os.environ.setdefault("TRITON_INTERPRET", "1")
 
 DEFAULT_TARGET = "eager"
 PREFIX = "KVORACLE_"

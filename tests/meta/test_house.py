@@ -66,3 +66,9 @@ def test_the_license_is_the_one_that_the_package_names() -> None:
     project = tomllib.loads(_read("pyproject.toml"))["project"]
     assert project["license"] == "Apache-2.0"
     assert "Apache License\n                           Version 2.0" in _read("LICENSE")
+
+
+def test_no_two_test_files_share_a_name() -> None:
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    assert not twice, f"pytest takes files of one name for one module: {', '.join(twice)}"
