@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from oracle.errors import KvoracleError
-from oracle.geometry import LEVELS
+from oracle.geometry import FAMILIES, LEVELS
 from oracle.target import Target
 from oracle.trace import CALLERS
 from strategies.geometries import DRAWN_FAMILIES
@@ -52,7 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--fuzz-family",
         action="append",
         choices=DRAWN_FAMILIES,
-        help="only this family; may be repeated",
+        help="this family; may be repeated (default: token, paged and hybrid-swa)",
     )
     group.addoption("--fuzz-seed", type=int, metavar="N", help="the seed (profile pr: 0)")
     group.addoption("--fuzz-device", default="cpu", metavar="DEVICE", help="cpu, cuda, cuda:1")
@@ -105,7 +105,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         except KvoracleError as error:
             cases.append(pytest.param(None, id=name, marks=pytest.mark.skip(reason=str(error))))
             continue
-        for family in config.getoption("--fuzz-family") or DRAWN_FAMILIES:
+        for family in config.getoption("--fuzz-family") or FAMILIES:
             if target.contract(family) is not None:
                 cases += [
                     pytest.param((target, family, shard, shards), id=f"{name}-{family}-{shard}")

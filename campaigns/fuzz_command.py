@@ -21,7 +21,7 @@ from campaigns.report import WIDTH, render
 from campaigns.run_identity import first_line
 from campaigns.verdict import CLEAN, FINDINGS, Verdict
 from oracle.errors import UsageError
-from oracle.geometry import ALL_FAMILIES, Family, Level
+from oracle.geometry import ALL_FAMILIES, FAMILIES, Family, Level
 from oracle.trace import CALLERS, Callers
 
 LARGEST_SEED = 2**64 - 1
@@ -34,7 +34,7 @@ LARGEST_SEED = 2**64 - 1
     "families",
     multiple=True,
     type=click.Choice(ALL_FAMILIES),
-    help="A kind of allocator; may be repeated (default: all that a target has).",
+    help="A kind of allocator; may be repeated (default: token, paged and hybrid-swa, where a target has them).",
 )
 @click.option(
     "--callers",
@@ -128,7 +128,7 @@ def fuzz(
     seconds, examples = check_budget(seconds, examples)
     options = FuzzOptions(
         targets=list(dict.fromkeys(targets)),
-        families=tuple(dict.fromkeys(families)) or ALL_FAMILIES,
+        families=tuple(dict.fromkeys(families)) or FAMILIES,
         asked=bool(families),
         callers=callers,
         level=level,
