@@ -11,14 +11,12 @@ from pathlib import Path
 
 import msgspec
 
-from campaigns.export import run_script
+from campaigns.export_run import ScriptRunner
 from campaigns.messages import Reduced, Where
 from campaigns.output_folder import OutputFolder, write_whole
 from campaigns.scripting import tree_of
 from campaigns.verdict import SavedFinding
 from oracle.trace import encode_trace
-
-SCRIPTS_AT_ONCE = 2
 
 
 class Saver:
@@ -27,7 +25,8 @@ class Saver:
     def __init__(self, folder: OutputFolder, origin: Callable[[str], str]) -> None:
         self._folder = folder
         self._origin = origin
-        self._pool = ThreadPoolExecutor(SCRIPTS_AT_ONCE)
+        self._runner = ScriptRunner()
+        self._pool = ThreadPoolExecutor(1)
         self._running: list[Future[None]] = []
 
     def save(self, where: Where, reduced: Reduced) -> SavedFinding:
@@ -50,7 +49,7 @@ class Saver:
                 script = file.parent / f"{reduced.signature}.py"
                 write_whole(script, reduced.script.encode())
                 saved.script_file = str(script)
-                self._running.append(self._pool.submit(_run, script, where, saved))
+                self._running.append(self._pool.submit(self._run, script, where, saved))
         except OSError as error:
             saved.remark = f"it could not be saved: {error.strerror or error}"
         return saved
@@ -62,12 +61,12 @@ class Saver:
     def close(self) -> None:
         """Run no more scripts."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+        self._runner.close()
 
-
-def _run(script: Path, where: Where, saved: SavedFinding) -> None:
-    shown = run_script(script, argument=tree_of(where))
-    saved.reproduced = shown is True
-    if shown is None:
-        saved.remark = "; ".join(
-            [part for part in (saved.remark, "the script could not run") if part]
-        )
+    def _run(self, script: Path, where: Where, saved: SavedFinding) -> None:
+        shown = self._runner.run(script, argument=tree_of(where))
+        saved.reproduced = shown is True
+        if shown is None:
+            saved.remark = "; ".join(
+                [part for part in (saved.remark, "the script could not run") if part]
+            )

@@ -21,6 +21,7 @@ from oracle.operations import kind_of
 from oracle.target import Target
 from oracle.trace import Trace
 from strategies.reducer import reduce_trace
+from strategies.reducing.arguments import simpler_structs
 
 MOST_FOR_A_CAUSE = 3
 NOT_STEADY = "the trace did not show it a second time, so it is saved as it was met"
@@ -85,9 +86,10 @@ class Shortener:
         steady = self._find(trace, finding.cause) is not None
         short, short_finding = trace, finding
         if steady:
-            short, short_finding = reduce_bounded(
-                trace, finding, self._run, hurry=self._hurry, alive=self._alive
-            )
+            short, short_finding = self._reduce(trace, finding)
+            blamed = self._blame_one_error(short, short_finding)
+            if blamed is not None:
+                short, short_finding = self._reduce(*blamed)
         known.kinds.append(frozenset(kind_of(operation) for operation in short.operations))
         name = signature(short_finding, short.operations)
         if name in self._signatures:
@@ -103,6 +105,31 @@ class Shortener:
             script=script,
             remark=no_script or ("" if steady else NOT_STEADY),
         )
+
+    def _reduce(self, trace: Trace, finding: Finding) -> tuple[Trace, Finding]:
+        return reduce_bounded(trace, finding, self._run, hurry=self._hurry, alive=self._alive)
+
+    def _blame_one_error(self, trace: Trace, hazard: Finding) -> tuple[Trace, Finding] | None:
+        """A trace whose caller makes one error less and that shows the same hazard, if there is one.
+
+        A hazard is put down to the last error before it, which an earlier one may have caused: a free that waits in a
+        group does its harm at the end.
+        """
+        if hazard.kind != "hazard":
+            return None
+        session = run_trace(trace, [self._target], self._judging, keep_records=True)
+        errors = {error for record in session.records or [] for error in record.breaches}
+        if len(errors) < 2:
+            return None
+        for candidate in (
+            *(msgspec.structs.replace(trace, may_break=(error,)) for error in sorted(errors)),
+            *_with_plainer_operations(trace),
+        ):
+            for found in self._run(candidate):
+                same = (found.kind, found.quantity) == (hazard.kind, hazard.quantity)
+                if same and (candidate.may_break is not None or found.breach != hazard.breach):
+                    return trace_until(candidate, found), found
+        return None
 
     def _find(self, trace: Trace, cause: Cause) -> Finding | None:
         return next((found for found in self._run(trace) if found.cause == cause), None)
@@ -156,6 +183,14 @@ def calls_of(trace: Trace, session: Session) -> tuple[str, ...]:
         if not made:
             lines.append(f"({kind_of(operation)}: no call)")
     return tuple(lines)
+
+
+def _with_plainer_operations(trace: Trace) -> Iterator[Trace]:
+    """The trace with one operation plainer."""
+    for index, operation in enumerate(trace.operations):
+        for plainer in simpler_structs(operation, 8 * trace.geometry.page_size + 1):
+            operations = (*trace.operations[:index], plainer, *trace.operations[index + 1 :])
+            yield msgspec.structs.replace(trace, operations=operations)
 
 
 def trace_until(trace: Trace, finding: Finding) -> Trace:

@@ -17,6 +17,7 @@ SHARED = "shared"
 UNMAPPED_REPRESENTATIVE = "unmapped-representative"
 UNMAPPED_SLOT = "unmapped-slot"
 UNALIGNED_TAIL = "unaligned-tail"
+STRADDLED_PAGE = "straddled-page"
 UNALIGNED_NEED = "unaligned-need"
 UNALIGNED_START = "unaligned-start"
 PEER_STILL_MAPPED = "peer-still-mapped"
@@ -41,6 +42,7 @@ BREACHES: Breaches = (
     UNMAPPED_REPRESENTATIVE,
     UNMAPPED_SLOT,
     UNALIGNED_TAIL,
+    STRADDLED_PAGE,
     UNALIGNED_NEED,
     UNALIGNED_START,
     PEER_STILL_MAPPED,
@@ -78,19 +80,22 @@ def holding(books: Ownership, request: Request, pages: Iterable[int]) -> list[st
 
 
 def mapped(books: Ownership, request: Request, pages: Iterable[int]) -> list[str]:
-    """Breaches of "every representative has a peer" (§6.3, ``swa.peer_mapped``)."""
+    """Breaches of "every representative has a peer" (§6.3, ``swa.peer_mapped``), on an SWA page of its own (§6.2)."""
     found: set[str] = set()
     for page in pages:
         representative = request.slots[page * books.page_size]
         if representative in books.peered:
             if representative // books.page_size in books.straddled:
-                found.add(UNALIGNED_TAIL)
+                found.add(STRADDLED_PAGE)
         elif books.page_size == 1:
             found.add(UNMAPPED_SLOT)
         elif books.peered.isdisjoint(books.page_slots(request, page)):
             found.add(UNMAPPED_REPRESENTATIVE)
         else:
             found.add(UNALIGNED_TAIL)
+    # The page that the tail starts in and the page after it straddle together: freed together, it is one error.
+    if UNALIGNED_TAIL in found:
+        found.discard(STRADDLED_PAGE)
     return sorted(found)
 
 
@@ -109,7 +114,7 @@ def unmapped(books: Ownership, request: Request, pages: Iterable[int]) -> list[s
 def whole(books: Ownership, request: Request, pages: Iterable[int]) -> list[str]:
     """Breaches of "a set-shaped free takes whole SWA pages": an unaligned tail's pages share them (§6.2)."""
     straddled = any(books.page_of(request, page) in books.straddled for page in pages)
-    return [UNALIGNED_TAIL] if straddled else []
+    return [STRADDLED_PAGE] if straddled else []
 
 
 def distinct(books: Ownership, slots: Sequence[int]) -> list[str]:
@@ -123,5 +128,5 @@ def continuing(books: Ownership, request: Request, *, hybrid: bool) -> list[str]
         return []
     last = request.slots[-1]
     if last // books.page_size in books.straddled:
-        return [UNALIGNED_TAIL]
+        return [STRADDLED_PAGE]
     return [] if last in books.peered else [TOMBSTONED_PARTIAL_PAGE]

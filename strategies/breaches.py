@@ -15,6 +15,7 @@ HYBRID_ONLY = frozenset(
         legality.UNMAPPED_REPRESENTATIVE,
         legality.UNMAPPED_SLOT,
         legality.UNALIGNED_TAIL,
+        legality.STRADDLED_PAGE,
         legality.PEER_STILL_MAPPED,
         legality.INCOMPLETE_PEERS,
         legality.PEER_OVERWRITTEN,
@@ -26,6 +27,7 @@ HYBRID_ONLY = frozenset(
 NOT_UNIFIED = frozenset(
     {
         legality.UNALIGNED_TAIL,
+        legality.STRADDLED_PAGE,
         legality.INCOMPLETE_PEERS,
         legality.LIVE_MAPPING_CLEARED,
         legality.FREED_ROW_MAPPED,
@@ -40,6 +42,7 @@ PAGES_ONLY = frozenset(
     {
         legality.UNMAPPED_REPRESENTATIVE,
         legality.UNALIGNED_TAIL,
+        legality.STRADDLED_PAGE,
         legality.UNALIGNED_NEED,
         legality.UNALIGNED_START,
         legality.TOMBSTONED_PARTIAL_PAGE,
@@ -105,6 +108,9 @@ def chosen_breaches(
     chosen = [possible[(first - EVERYTHING) * len(possible) // (DRAWN - EVERYTHING)]]
     if second is not None:
         chosen.append(possible[second * len(possible) // DRAWN])
+    # Only a tail that starts inside a page makes a FULL page straddle two SWA pages.
+    if legality.STRADDLED_PAGE in chosen:
+        chosen.append(legality.UNALIGNED_TAIL)
     # Misuse is refused and changes nothing, so it hides nothing: it always may happen.
     if legality.MISUSE in possible:
         chosen.append(legality.MISUSE)
