@@ -74,14 +74,15 @@ class ScriptRunner:
         """The exit code, None when time ran out. Raises OSError or ValueError when the host is not there."""
         if self._host is None:
             self._host = subprocess.Popen(
-                [sys.executable, "-P", "-m", "campaigns.script_host"],
+                [sys.executable, "-P", str(Path(__file__).with_name("script_host.py"))],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env=_environment(),
                 start_new_session=True,
             )
-        assert self._host.stdin is not None and self._host.stdout is not None
+        assert self._host.stdin is not None
+        assert self._host.stdout is not None
         request = {"argv": argv, "output": output, "timeout": LONGEST}
         self._host.stdin.write(json.dumps(request).encode() + b"\n")
         self._host.stdin.flush()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import shlex
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -28,12 +28,8 @@ _RIGHT = ("traces", "steps", "hazards", "time in the target")
 def render(verdict: Verdict, width: int = WIDTH) -> str:
     """The whole report, with a final newline. ``width`` is how wide the table may be, in columns."""
     parts = [_table(verdict, width)] if any(target.families for target in verdict.targets) else []
-    number = 0
-    for target in verdict.targets:
-        for family in target.families:
-            for found in family.findings:
-                number += 1
-                parts.append(_finding(number, found, target.target))
+    blocks = [*_findings(verdict), *_hazards(verdict)]
+    parts += [_finding(number, block) for number, block in enumerate(blocks, 1)]
     parts += _known(verdict)
     parts.append(closing_sentence(verdict) + "\n")
     return "\n".join(parts)
@@ -112,10 +108,33 @@ def _share(tally: Tally) -> str:
     return f"{tally.target_seconds / tally.seconds:.0%} of {tally.seconds:.1f} s"
 
 
-def _finding(number: int, found: SavedFinding, target: str) -> str:
+_Block = tuple[str, SavedFinding, list[SavedFinding]]
+"""A target, a finding that is told in full, and those that are like it."""
+
+
+def _findings(verdict: Verdict) -> Iterator[_Block]:
+    for target in verdict.targets:
+        yield from (
+            (target.target, found, []) for found in target.findings() if not found.is_hazard
+        )
+
+
+def _hazards(verdict: Verdict) -> Iterator[_Block]:
+    """For each error of the caller its shortest hazard, and the others with it: one error shows in many quantities."""
+    for target in verdict.targets:
+        errors: dict[str, list[SavedFinding]] = {}
+        for found in target.findings():
+            if found.is_hazard:
+                errors.setdefault(found.finding.breach, []).append(found)
+        for hazards in errors.values():
+            first, *others = sorted(hazards, key=lambda found: found.operations)
+            yield target.target, first, others
+
+
+def _finding(number: int, block: _Block) -> str:
+    target, found, others = block
     lines = [f"[{number}] {found.finding.sentence()}"]
-    for place, call in enumerate(found.calls[:MOST_CALLS], 1):
-        lines.append(f"    {place:2}. {call}")
+    lines += [f"     -  {call}" for call in found.calls[:MOST_CALLS]]
     if len(found.calls) > MOST_CALLS:
         lines.append(f"        and {len(found.calls) - MOST_CALLS} more calls")
     if found.trace_file:
@@ -128,6 +147,10 @@ def _finding(number: int, found: SavedFinding, target: str) -> str:
         lines.append(f"    replay  {shlex.join(words)}")
     if found.remark:
         lines.append(f"    remark  {found.remark}")
+    for other in others:
+        shown = "reproduced" if other.reproduced else other.remark or "did not reproduce"
+        file = other.script_file or other.trace_file or other.signature
+        lines.append(f"    also    {file} ({_many(other.operations, 'operation')}, {shown})")
     return "\n".join(lines) + "\n"
 
 

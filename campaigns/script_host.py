@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 import traceback
+from pathlib import Path
 from typing import NoReturn
 
 import torch  # noqa: F401 (what each script would import first)
@@ -53,12 +54,12 @@ def _be_the_script(argv: list[str], output: str) -> NoReturn:
         os.dup2(written, 1)
         os.dup2(written, 2)
         sys.argv = argv
-        sys.path[0] = os.path.dirname(os.path.abspath(argv[0]))
+        sys.path.insert(0, str(Path(argv[0]).resolve().parent))
         runpy.run_path(argv[0], run_name="__main__")
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:
+    except BaseException:  # noqa: BLE001 (as an interpreter does)
         traceback.print_exc()
     finally:
         sys.stdout.flush()

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("torch")
 
 from campaigns.export import FORMATS, render, run_script, write_script
+from campaigns.export_run import ScriptRunner
 from oracle.errors import UsageError
 from oracle.lockstep import run_trace
 from oracle.operations import Alloc, Free, Release
@@ -170,6 +171,27 @@ def test_a_script_that_does_not_end_could_not_run(tmp_path: Path) -> None:
     assert run_script(path) is None, "an exit code 1 without a verdict is no reproduction"
     path.write_text("raise SystemExit(2)\n")
     assert run_script(path) is None
+
+
+def test_scripts_that_share_a_process_end_as_each_would_alone(tmp_path: Path) -> None:
+    shown = {
+        "print('The fault is there.')\nraise SystemExit(1)\n": True,
+        "print('no fault')\n": False,
+        "raise SystemExit(1)\n": None,
+        "raise SystemExit('cannot run')\n": None,
+        "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n": None,
+        "import sys\nraise SystemExit(int(sys.argv[1] != 'tree' or 'campaigns' in sys.modules))\n": False,
+        "import sibling\n": False,
+    }
+    (tmp_path / "sibling.py").touch()
+    path = tmp_path / "script.py"
+    runner = ScriptRunner()
+    for source, verdict in [*shown.items(), *shown.items()]:
+        path.write_text(source)
+        assert runner.run(path, argument="tree") is verdict, source
+        assert run_script(path, argument="tree") is verdict, source
+    runner.close()
+    assert runner.run(path) is None
 
 
 # Releases

@@ -16,18 +16,19 @@ REPORT = """\
 target           family   traces   steps   findings       hazards   time in the target
 ──────────────────────────────────────────────────────────────────────────────────────
 eager            token        40    1200   none              none         25% of 2.0 s
-sglang==0.5.23   paged        40    1300   divergence 1         1                    -
+sglang==0.5.23   paged        40    1300   divergence 1         2                    -
 
 [1] divergence: returned at operation 1 (alloc, alloc) on sglang==0.5.23: expected [4, 5], got None
-     1. alloc(2) -> None (refused)
+     -  alloc(2) -> None (refused)
     trace   out/a.json (2 operations)
     script  out/a.py (reproduced)
     replay  kvoracle replay out/a.json sglang==0.5.23
 
 [2] hazard: returned after the caller broke 'stale' at operation 1 (alloc, alloc) on sglang==0.5.23: expected [4, 5], got None
     remark  it could not be saved: No space left on device
+    also    out/b.py (3 operations, reproduced)
 
-1 finding (divergence 1) and 1 hazard in 80 traces and 2500 steps.
+1 finding (divergence 1) and 2 hazards in 80 traces and 2500 steps.
 """
 
 
@@ -39,9 +40,8 @@ def _finding(kind: FindingKind, breach: str = "") -> Finding:
 
 
 def _saved(kind: FindingKind, breach: str = "", **fields: Any) -> SavedFinding:
-    return SavedFinding(
-        finding=_finding(kind, breach), signature=f"paged.{kind}", operations=2, **fields
-    )
+    fields = {"signature": f"paged.{kind}", "operations": 2, **fields}
+    return SavedFinding(finding=_finding(kind, breach), **fields)
 
 
 def _verdict(*findings: SavedFinding, **fields: Any) -> Verdict:
@@ -57,6 +57,7 @@ def _verdict(*findings: SavedFinding, **fields: Any) -> Verdict:
 
 def test_the_report_reads_like_this() -> None:
     verdict = _verdict(
+        _saved("hazard", "stale", operations=3, script_file="out/b.py", reproduced=True),
         _saved(
             "divergence", calls=("alloc(2) -> None (refused)",), trace_file="out/a.json",
             script_file="out/a.py", reproduced=True,

@@ -9,7 +9,17 @@ from campaigns.shortening import NOT_STEADY, Shortener, trace_until
 from oracle.finding import Finding
 from oracle.geometry import Geometry
 from oracle.lockstep import Judging, run_trace
-from oracle.operations import Alloc, Base, Decode, Merge, Release
+from oracle.operations import (
+    Alloc,
+    Base,
+    Decode,
+    ExtendTail,
+    GroupBegin,
+    GroupEnd,
+    Merge,
+    RawFree,
+    Release,
+)
 from oracle.trace import Trace
 
 pytest.importorskip("torch", reason="the target is a mutant of eager")
@@ -99,3 +109,26 @@ def test_when_time_is_up_the_shortest_known_trace_is_taken() -> None:
     assert len(reduced[0].trace.operations) <= len(trace.operations)
     assert run_trace(reduced[0].trace, [target]).findings, "what is reported shows it"
     assert len(runs) == 4
+
+
+def test_a_hazard_is_blamed_on_the_error_that_does_the_harm() -> None:
+    from targets.registry import make_target
+
+    target = make_target("eager")
+    trace = Trace(
+        geometry=Geometry(family="hybrid-swa", size=10, size_swa=3, page_size=3),
+        callers="hostile",
+        operations=(
+            GroupBegin(),
+            RawFree(method="free_full", slots=(17,)),
+            ExtendTail(unit="pages", tail=1, aligned=False),
+            GroupEnd(),
+        ),
+    )
+    (met,) = run_trace(trace, [target]).findings
+    assert met.breach == "unaligned-tail", "put down to the last error before the harm"
+    (reduced,) = Shortener(target, Judging(), hurry=lambda: False, alive=lambda: None).shorten(
+        met, trace
+    )
+    assert reduced.finding.breach == "raw-slots"
+    assert reduced.finding.quantity == met.quantity
