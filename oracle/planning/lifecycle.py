@@ -85,6 +85,8 @@ def plan_restore(caller: Caller, _operation: op.Restore) -> Plan:
     breaches = () if caller.saved_is_valid else (legality.RESTORE_AFTER_FREES,)
     outcome = yield Planned(Call(method="restore_state"), breaches)
     if not outcome.error:
+        # A group that was opened since stays open: only the free lists return.
+        caller.saved.group_open = caller.books.group_open
         caller.books, caller.saved = caller.saved, None
 
 

@@ -25,12 +25,15 @@ def test_the_manifest_names_every_trace_and_no_other_file() -> None:
 def test_a_trace_says_what_it_is_about_and_is_written_as_kvoracle_writes_it(name: str) -> None:
     trace = read_trace(FOLDER / name)
     assert trace.note, f"{name} has no note"
-    assert trace.callers == "legal", f"{name}: findings of hostile callers do not belong here"
+    assert trace.callers == TRACES[name].get("callers", "legal"), f"{name}: whose finding is it?"
     assert encode_trace(trace) == (FOLDER / name).read_bytes()
 
 
 @pytest.mark.parametrize("target", ["eager", "oracle"])
 @pytest.mark.parametrize("name", TRACES)
 def test_our_own_allocators_and_the_prediction_pass_every_trace(name: str, target: str) -> None:
-    findings = run_trace(read_trace(FOLDER / name), [make_target(target)]).findings
+    trace = read_trace(FOLDER / name)
+    findings = run_trace(trace, [make_target(target)]).findings
+    if trace.callers == "hostile":
+        findings = [found for found in findings if found.kind != "hazard"]
     assert not findings, findings[0].sentence()
