@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from campaigns.known_findings import KnownFindings, read_known
+from campaigns.rediscovery import Baseline
 from oracle.errors import KvoracleError
 from oracle.geometry import FAMILIES, LEVELS
 from oracle.target import Target
@@ -34,6 +36,7 @@ KNOWN_VARIABLES = ("KVORACLE_CACHE", "KVORACLE_KERNELS")
 
 TARGETS: pytest.StashKey[dict[str, Target]] = pytest.StashKey()
 SEED: pytest.StashKey[int] = pytest.StashKey()
+KNOWN: pytest.StashKey[Baseline] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,6 +58,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="this family; may be repeated (default: token, paged and hybrid-swa)",
     )
     group.addoption("--fuzz-seed", type=int, metavar="N", help="the seed (profile pr: 0)")
+    group.addoption(
+        "--fuzz-known",
+        type=Path,
+        metavar="FILE",
+        help="findings that are accepted, as for 'kvoracle fuzz --known'",
+    )
     group.addoption("--fuzz-device", default="cpu", metavar="DEVICE", help="cpu, cuda, cuda:1")
 
 
@@ -64,6 +73,11 @@ def pytest_configure(config: pytest.Config) -> None:
     register_profiles()
     config.stash[SEED] = _seed(config)
     config.stash[TARGETS] = {}
+    file = config.getoption("--fuzz-known")
+    try:
+        config.stash[KNOWN] = Baseline() if file is None else KnownFindings(read_known(file))
+    except KvoracleError as error:
+        raise pytest.UsageError(str(error)) from None
     for specification in config.getoption("--target") or ():
         try:
             target_named(config, specification)
@@ -127,6 +141,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def fuzz_seed(request: pytest.FixtureRequest) -> int:
     """The seed of the run, the same in every worker."""
     return request.config.stash[SEED]
+
+
+@pytest.fixture(scope="session")
+def known(request: pytest.FixtureRequest) -> Baseline:
+    """The findings that are accepted."""
+    return request.config.stash[KNOWN]
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from hypothesis.strategies import SearchStrategy, booleans, sampled_from
 
 from oracle.contract import Contract
 from oracle.errors import UsageError
-from oracle.finding import raise_finding
+from oracle.finding import Finding, raise_finding
 from oracle.geometry import Mode
 from oracle.lockstep import Session
 from oracle.operations import Alloc, Base, Drain
@@ -46,6 +46,7 @@ class AllocatorMachine(RuleBasedStateMachine):
     setting: MachineSetting
     contract: Contract
     raising: Raising
+    accepted: Callable[[Finding], bool] | None
     statistics: ExplorationStatistics
     on_example: OnExample | None
     idle_examples: ClassVar[int] = 0
@@ -157,7 +158,12 @@ class AllocatorMachine(RuleBasedStateMachine):
     def _raisable(self) -> list[Any]:
         assert self.session is not None
         found = self.session.findings
-        return [one for one in found if self.raising == "hazards" or one.kind != "hazard"]
+        return [
+            one
+            for one in found
+            if (self.raising == "hazards" or one.kind != "hazard")
+            and not (self.accepted is not None and self.accepted(one))
+        ]
 
     def _raise_first(self) -> None:
         if self.raising == "never" or self.session is None or not self.session.findings:
@@ -171,12 +177,14 @@ def make_machine(
     setting: MachineSetting,
     *,
     raising: Raising = "never",
+    accepted: Callable[[Finding], bool] | None = None,
     on_example: OnExample | None = None,
     statistics: ExplorationStatistics | None = None,
 ) -> type[AllocatorMachine]:
     """A machine class for ``setting``. Raises ``UsageError`` when a target does not have the family or the geometry.
 
-    ``on_example`` is called with each finished example; ``statistics`` counts every operation.
+    A finding that is ``accepted`` ends its example and raises nothing. ``on_example`` is called with each finished
+    example; ``statistics`` counts every operation.
     """
     contract = setting.targets[0].contract(setting.family) if setting.targets else None
     if contract is None:
@@ -202,6 +210,7 @@ def make_machine(
         "setting": setting,
         "contract": contract,
         "raising": raising,
+        "accepted": staticmethod(accepted) if accepted is not None else None,
         "on_example": staticmethod(on_example) if on_example is not None else None,
         "statistics": statistics if statistics is not None else ExplorationStatistics(),
         "start": _initialized(_starter(), start),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from hypothesis import Phase, settings
@@ -31,10 +31,11 @@ def fuzz(
     seed: int,
     profile: settings,
     label: str = "",
+    accepted: Callable[[Finding], bool] | None = None,
 ) -> list[Reduction]:
     """Run the examples of ``profile``; the reduced traces of the first failing run, none when all passed.
 
-    Runs are short for the reason that ``strategies.explore`` gives; run k has the seed ``seed`` + k.
+    What is ``accepted`` fails nothing. Runs are short for the reason that ``strategies.explore`` gives; run k has the seed ``seed`` + k.
     """
     failing: dict[Cause, Trace] = {}
 
@@ -45,7 +46,7 @@ def fuzz(
     setting = MachineSetting(
         targets=(target,), family=family, callers=callers, level=level, label=label
     )
-    machine = make_machine(setting, raising="findings", on_example=remember)
+    machine = make_machine(setting, raising="findings", accepted=accepted, on_example=remember)
     generates = Phase.generate in profile.phases
     runs = -(-profile.max_examples // EXAMPLES_A_RUN) if generates else 1
     one_run = settings(profile, max_examples=min(profile.max_examples, EXAMPLES_A_RUN))

@@ -8,6 +8,7 @@ import pytest
 from front_door import fuzz, report
 from hypothesis import settings
 
+from campaigns.rediscovery import Baseline
 from oracle.geometry import Family
 from oracle.target import Target
 from strategies.profiles import profile_settings
@@ -19,6 +20,7 @@ def test_a_target_does_what_its_contract_says(
     fuzz_case: tuple[Target, Family, int, int],
     fuzz_seed: int,
     trace_folder: Path,
+    known: Baseline,
     request: pytest.FixtureRequest,
 ) -> None:
     target, family, shard, shards = fuzz_case
@@ -32,6 +34,7 @@ def test_a_target_does_what_its_contract_says(
         seed=fuzz_seed + shard * SEEDS_OF_A_SHARD,
         profile=settings(profile, max_examples=-(-profile.max_examples // shards)),
         label=f"shard {shard}",
+        accepted=lambda finding: known.accounts_for(target.name, finding),
     )
     if found:
         pytest.fail("\n\n".join(report(one, trace_folder) for one in found), pytrace=False)

@@ -1,0 +1,60 @@
+"""``pytest tests/fuzz`` as a person calls it: what it says, what fails it, and what a file of known findings changes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MUTANT = "mutant:capacity-off-by-one"
+KNOWN = """
+[[known]]
+id = "off-by-one"
+targets = ["mutant:capacity-off-by-one"]
+reason = "planted"
+link = "none"
+expires = 2999-01-01
+trace = '{"version": 1, "geometry": {"family": "paged", "size": 4, "page_size": 4}, "callers": "legal", "operations": [{"kind": "alloc", "unit": "left"}]}'
+looks = [{ family = ["paged"], kind = ["divergence", "law"], quantity = ["returned", "full.free"] }]
+"""
+
+pytest.importorskip("torch", reason="the target is a mutant of eager")
+
+
+def _fuzz(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "tests/fuzz", "-q", "-p", "no:xdist"),
+            *("-o", f"cache_dir={folder}", "--fuzz-callers", "legal", "--fuzz-family", "paged"),
+            *("--fuzz-profile", "pr", "--target", *words),
+        ],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_fault_fails_with_its_trace_and_a_known_one_does_not(tmp_path: Path) -> None:
+    failed = _fuzz(tmp_path, MUTANT)
+    assert failed.returncode == 1, failed.stdout + failed.stderr
+    assert f"on {MUTANT}: expected" in failed.stdout
+    assert f"kvoracle replay {tmp_path}" in failed.stdout
+    known = tmp_path / "known.toml"
+    known.write_text(KNOWN)
+    passed = _fuzz(tmp_path, MUTANT, "--fuzz-known", str(known))
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+    assert "1 passed" in passed.stdout
+
+
+def test_a_file_of_known_findings_that_is_none_is_one_sentence(tmp_path: Path) -> None:
+    known = tmp_path / "known.toml"
+    known.write_text("[[known]]\nid = 3\n")
+    for file in (known, tmp_path / "absent.toml"):
+        run = _fuzz(tmp_path, MUTANT, "--fuzz-known", str(file))
+        said = run.stdout + run.stderr
+        assert run.returncode == 4, said
+        assert str(file) in said
+        assert "Traceback" not in said
