@@ -6,6 +6,7 @@ Guarantees that whatever kvoracle refuses, and whatever is wrong with the comman
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -21,6 +22,7 @@ from campaigns.rediscover_command import rediscover
 from campaigns.replay_command import replay
 from campaigns.run_identity import own_version
 from campaigns.targets_command import targets
+from campaigns.variables import check_variables
 from campaigns.verdict import INTERRUPTED, USAGE
 from oracle.errors import KvoracleError
 
@@ -83,6 +85,7 @@ def main() -> None:
 
     Exit codes everywhere: 0 clean, 1 findings, 2 wrong usage or environment.
     """
+    check_variables(os.environ)
 
 
 for command in (targets, fuzz, replay, export, fetch, bisect, rediscover, mutants):
