@@ -73,7 +73,7 @@ def bisect(
     read = read_trace(trace)
     if level is not None:
         read = msgspec.structs.replace(read, mode=msgspec.structs.replace(read.mode, level=level))
-    chosen = releases_in(releases) if releases else RELEASES
+    chosen = RELEASES if releases is None else releases_in(releases)
     one = Bisection(read, chosen, device=device, cache=cache, laws_only=laws_only)
     results = one.run(jobs or cores(), fresh=fresh)
     if form == "json":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -17,6 +18,8 @@ from campaigns.bisect_command import bisect
 from campaigns.export_command import export
 from campaigns.fetch_command import fetch
 from campaigns.fuzz_command import fuzz
+from campaigns.lane import problem_of
+from campaigns.messages import Broken
 from campaigns.mutants_command import mutants
 from campaigns.rediscover_command import rediscover
 from campaigns.replay_command import replay
@@ -24,6 +27,7 @@ from campaigns.run_identity import own_version
 from campaigns.targets_command import targets
 from campaigns.variables import check_variables
 from campaigns.verdict import INTERRUPTED, USAGE
+from campaigns.wording import one_line
 from oracle.errors import KvoracleError
 
 
@@ -56,6 +60,12 @@ class OneSentenceGroup(click.Group):
             # Whoever read the output has gone: nothing is left to say, and nobody to say it to.
             sys.stderr.close()
             sys.exit(USAGE)
+        except OSError as error:
+            named = f"{error.filename}: " if error.filename is not None else ""
+            _refuse(f"{named}{error.strerror or error}")
+        except Exception as error:  # noqa: BLE001 (a traceback tells a person nothing; whoever mends it finds it in the file)
+            sentence = f"kvoracle itself failed: {one_line(error)}"
+            _refuse(problem_of(Broken(sentence, traceback.format_exc())))
         sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -20,8 +21,8 @@ class OutputFolder:
     def __init__(self, path: Path, targets: list[str]) -> None:
         self.path = path
         self._targets = targets
-        self._made = not path.exists()
         try:
+            self._made = not path.exists()
             path.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=path):
                 pass
@@ -45,7 +46,17 @@ class OutputFolder:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write the file so that a reader sees all of it or what was there before. Raises ``OSError``."""
+    """Write the file so that a reader sees all of it or what was there before. Raises ``OSError``.
+
+    A symbolic link is followed. Into what is no regular file (a device, a pipe) the data is written: another file must not take
+    its place.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        # In this form a loop of links is an OSError too.
+        path = Path(os.path.realpath(path, strict=True))
+        if not stat.S_ISREG(path.stat().st_mode):
+            path.write_bytes(data)
+            return
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from campaigns.fuzz_run import Listener
 from campaigns.messages import Discovered, Event
-from campaigns.run_identity import versions_line
+from campaigns.run_identity import note_lines, versions_line
 from campaigns.verdict import TargetVerdict
 
 
@@ -55,12 +55,14 @@ class Progress(Listener):
             self._live.stop()
 
     def started(self, target: TargetVerdict) -> None:
-        """Say what runs: everything about the run before the first target, then each target's versions."""
+        """Say what runs: everything about the run before the first target, then each target's versions and notes."""
         if not self._targets:
             self._say(self._first_line)
         if target not in self._targets:
             self._targets.append(target)
             self._say(versions_line(target.target, target.versions))
+            for line in note_lines(target.target, target.notes):
+                self._say(line)
 
     def heard(self, target: TargetVerdict, event: Event) -> None:
         """Say each cause once, when it is first met."""

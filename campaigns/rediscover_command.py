@@ -99,7 +99,7 @@ def rediscover(
     skipped = [bug for bug in wanted if bug.skipped]
     plan = Plan(
         bugs=tuple(bug for bug in wanted if not bug.skipped),
-        releases=releases_in(releases) if releases else RELEASES,
+        releases=RELEASES if releases is None else releases_in(releases),
         seeds=seeds,
         examples=examples,
         least=least,
