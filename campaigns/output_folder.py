@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import tempfile
 from pathlib import Path
 
@@ -51,12 +50,10 @@ def write_whole(path: Path, data: bytes) -> None:
     A symbolic link is followed. Into what is no regular file (a device, a pipe) the data is written: another file must not take
     its place.
     """
-    with contextlib.suppress(FileNotFoundError):
-        # In this form a loop of links is an OSError too.
-        path = Path(os.path.realpath(path, strict=True))
-        if not stat.S_ISREG(path.stat().st_mode):
-            path.write_bytes(data)
-            return
+    path = _followed(path)
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -66,6 +63,13 @@ def write_whole(path: Path, data: bytes) -> None:
     except BaseException:
         Path(draft).unlink(missing_ok=True)
         raise
+
+
+def _followed(path: Path) -> Path:
+    """Where links lead, whether or not there is anything. Raises ``OSError`` for a loop of links."""
+    with contextlib.suppress(FileNotFoundError):
+        return Path(os.path.realpath(path, strict=True))
+    return Path(os.path.realpath(path))
 
 
 def _folder_name(target: str) -> str:
