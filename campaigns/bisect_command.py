@@ -77,9 +77,15 @@ def bisect(
     one = Bisection(read, chosen, device=device, cache=cache, laws_only=laws_only)
     results = one.run(jobs or cores(), fresh=fresh)
     if form == "json":
-        click.echo(document(read, results), nl=False)
+        click.echo(document(read, results, interrupted=one.interrupted), nl=False)
     else:
-        click.echo("\n".join([*table(results), "", *conclusions(results)]))
+        # Where releases are missing, which one was the first is not known.
+        end = (
+            [f"Interrupted: {len(results)} of {len(chosen)} releases were run."]
+            if one.interrupted
+            else conclusions(results)
+        )
+        click.echo("\n".join([*table(results), "", *end]))
     problems = [result.sentence for result in results if result.status == "problem"]
     for problem in dict.fromkeys(problems):
         click.echo(f"kvoracle: {' '.join(problem.split())}", err=True)

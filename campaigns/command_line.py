@@ -31,6 +31,10 @@ from campaigns.wording import one_line
 from oracle.errors import KvoracleError
 
 
+class ReaderGoneError(Exception):
+    """Whoever read the standard output has gone (``| head``)."""
+
+
 class OneSentenceGroup(click.Group):
     """A group of commands whose every error is one sentence."""
 
@@ -56,9 +60,9 @@ class OneSentenceGroup(click.Group):
             _refuse(str(error))
         except (KeyboardInterrupt, click.Abort):
             sys.exit(INTERRUPTED)
-        except BrokenPipeError:
-            # Whoever read the output has gone: nothing is left to say, and nobody to say it to.
-            sys.stderr.close()
+        except ReaderGoneError:
+            # Nothing is left to say, and nobody to say it to; what is still in the buffer must not fail once more at the exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(USAGE)
         except OSError as error:
             named = f"{error.filename}: " if error.filename is not None else ""
@@ -67,6 +71,13 @@ class OneSentenceGroup(click.Group):
             sentence = f"kvoracle itself failed: {one_line(error)}"
             _refuse(problem_of(Broken(sentence, traceback.format_exc())))
         sys.exit(code if isinstance(code, int) else 0)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. Click would leave with 1 for a pipe that broke, which here means findings."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGoneError from error
 
 
 def _usage(error: click.ClickException) -> str:

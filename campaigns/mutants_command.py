@@ -57,6 +57,7 @@ def mutants(names: tuple[str, ...], examples: int, seed: int, laws_only: bool) -
             sys.stderr.write(f"{place} of {len(chosen)}: {name}\n")
     click.echo("\n".join(score_table(kills)))
     if len(kills) < len(chosen):
+        click.echo(f"Interrupted: {len(kills)} of {len(chosen)} mutants were attacked.")
         return INTERRUPTED
     wrong = any(kill.survives or (kill.equivalent and kill.finding) for kill in kills)
     return FINDINGS if wrong else CLEAN

@@ -109,7 +109,7 @@ def rediscover(
     for bug in skipped:
         click.echo(f"not looked for: {bug.id}, because {bug.skipped}", err=True)
     keeper = Bookkeeper(plan, baseline, list(rows.values()))
-    whole = _run(plan, keeper, jobs or cores())
+    left, whole = _run(plan, keeper, jobs or cores())
     if form == "json":
         click.echo(as_json(keeper.board), nl=False)
     elif form == "markdown":
@@ -117,6 +117,7 @@ def rediscover(
     else:
         click.echo(as_text(keeper.board, plan), nl=False)
     if not whole:
+        click.echo(f"kvoracle: interrupted with {left} searches left", err=True)
         return INTERRUPTED
     if keeper.board.problems:
         click.echo(f"kvoracle: {keeper.board.problems[0]}", err=True)
@@ -124,7 +125,8 @@ def rediscover(
     return CLEAN if keeper.board.is_whole() else FINDINGS
 
 
-def _run(plan: Plan, keeper: Bookkeeper, workers: int) -> bool:
+def _run(plan: Plan, keeper: Bookkeeper, workers: int) -> tuple[int, bool]:
+    """Run the searches; how many are left, and whether it came to its end."""
     todo = searches(plan)
     left = len(todo)
 
@@ -144,7 +146,8 @@ def _run(plan: Plan, keeper: Bookkeeper, workers: int) -> bool:
             _say(search, left)
 
     with Interruption() as interruption:
-        return run_jobs([search.job for search in todo], workers, hear, interruption)
+        whole = run_jobs([search.job for search in todo], workers, hear, interruption)
+    return left, whole
 
 
 def _say(search: Search, left: int) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -93,6 +95,21 @@ def test_a_checkout_that_cannot_be_reached_is_refused_in_one_sentence(
     assert result.exit_code == 2, result.output
     assert result.stderr.startswith(f"kvoracle: sglang@{place} cannot be read: ")
     assert result.stderr.count("\n") == 1
+
+
+def test_a_reader_that_goes_away_is_no_finding(environment: dict[str, str], tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "campaigns", "targets"],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert running.stderr.read() == b""
+    assert running.returncode == 2, "1 would mean findings"
 
 
 def test_what_goes_wrong_in_the_command_itself_is_one_sentence_too(
