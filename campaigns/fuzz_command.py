@@ -165,6 +165,8 @@ def _show(verdict: Verdict, form: Literal["text", "json"]) -> int:
     if form == "json":
         click.echo(verdict.document(), nl=False)
     elif judged or not verdict.problems():
-        width = shutil.get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
+        # A program that was started without a standard output has None for it.
+        on_terminal = sys.stdout is not None and sys.stdout.isatty()
+        width = shutil.get_terminal_size((WIDTH, 0)).columns if on_terminal else WIDTH
         click.echo(render(verdict, width), nl=False)
     return verdict.exit_code()

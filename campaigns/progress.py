@@ -5,9 +5,9 @@ Guarantees that nothing is written before a target was made, so that a refusal s
 
 from __future__ import annotations
 
-import sys
 from types import TracebackType
 
+import click
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
@@ -87,8 +87,7 @@ class Progress(Listener):
         if self._live is not None:
             self._console.print(Text(line), soft_wrap=True)
         else:
-            sys.stderr.write(line + "\n")
-            sys.stderr.flush()
+            click.echo(line, err=True)
 
     def _table(self) -> Table:
         table = Table(box=None, pad_edge=False)

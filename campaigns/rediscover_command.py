@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
@@ -152,8 +151,7 @@ def _run(plan: Plan, keeper: Bookkeeper, workers: int) -> tuple[int, bool]:
 
 def _say(search: Search, left: int) -> None:
     names = ", ".join(search.bugs) or "no bug to find"
-    sys.stderr.write(f"{search.release} ({names}): done, {left} left\n")
-    sys.stderr.flush()
+    click.echo(f"{search.release} ({names}): done, {left} left", err=True)
 
 
 def _machine() -> str:

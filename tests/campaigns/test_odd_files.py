@@ -112,6 +112,23 @@ def test_a_reader_that_goes_away_is_no_finding(environment: dict[str, str], tmp_
     assert running.returncode == 2, "1 would mean findings"
 
 
+@pytest.mark.parametrize("closed", [(1,), (2,), (1, 2)])
+def test_a_campaign_needs_no_open_output(
+    closed: tuple[int, ...], environment: dict[str, str], tmp_path: Path
+) -> None:
+    arguments = ["fuzz", "eager", "--examples", "1", "--family", "token", "--callers", "legal"]
+    closing = " ".join(f"{number}>&-" for number in closed)
+    command = f'exec "$0" -m campaigns "$@" {closing}'
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable, *arguments],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_what_goes_wrong_in_the_command_itself_is_one_sentence_too(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
