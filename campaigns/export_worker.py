@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from campaigns.export import render
 from campaigns.messages import Exported, ExportJob
+from campaigns.scripting import check_scriptable
 from oracle.finding import Finding
 from oracle.lockstep import Judging, Session, run_trace
 from oracle.target import Target
@@ -16,6 +17,7 @@ from oracle.trace import Trace
 def export(job: ExportJob, target: Target) -> Exported:
     """The text of the program. Raises ``UsageError`` when none can be made of the trace."""
     session, finding = _judged(job.trace, target)
+    check_scriptable(target)
     text = render(
         job.trace,
         job.where.target,

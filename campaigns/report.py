@@ -17,6 +17,7 @@ from rich.text import Text
 
 from campaigns.messages import Tally
 from campaigns.run_identity import note_lines
+from campaigns.saving import NOT_RUN
 from campaigns.verdict import FamilyVerdict, SavedFinding, Verdict
 from oracle.finding import FINDING_KINDS, Finding
 
@@ -148,8 +149,7 @@ def _finding(number: int, block: _Block) -> str:
     if found.trace_file:
         lines.append(f"    trace   {found.trace_file} ({_many(found.operations, 'operation')})")
     if found.script_file:
-        shown = "reproduced" if found.reproduced else "did not reproduce"
-        lines.append(f"    script  {found.script_file} ({shown})")
+        lines.append(f"    script  {found.script_file} ({_shown(found)})")
     if found.trace_file:
         words = ["kvoracle", "replay", found.trace_file, target]
         lines.append(f"    replay  {shlex.join(words)}")
@@ -189,6 +189,12 @@ def _known(verdict: Verdict) -> list[str]:
 def _by_kind(findings: Iterable[SavedFinding]) -> str:
     counts = Counter(found.finding.kind for found in findings)
     return ", ".join(f"{kind} {counts[kind]}" for kind in FINDING_KINDS if counts[kind])
+
+
+def _shown(found: SavedFinding) -> str:
+    if found.reproduced:
+        return "reproduced"
+    return "could not run" if NOT_RUN in found.remark else "did not reproduce"
 
 
 def _many(count: int, what: str) -> str:

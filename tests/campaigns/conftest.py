@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 MISBEHAVING = """
 import os
 import signal
+import sys
 import time
 
 from oracle.observation import Outcome
@@ -23,8 +24,8 @@ from targets.eager.target import EagerTarget
 
 class Misbehaving(EagerTarget):
     def __init__(self, argument, device):
-        super().__init__(device, name=f"misbehaving:{argument}")
         self.argument = argument
+        super().__init__(device, name=f"misbehaving:{argument}")
         print("a target may print what it likes")
         self.notes = ("it is assumed to misbehave",) if argument == "assumes" else ()
         if argument == "dies-at-once":
@@ -52,6 +53,12 @@ class Misbehaving(EagerTarget):
         if self.argument == "shows-nothing":
             return None
         return super().snapshot()
+
+    def __getattribute__(self, name):
+        if name == "allocator" and object.__getattribute__(self, "argument") == "hides":
+            if sys._getframe(1).f_globals["__name__"] != "targets.eager.target":
+                raise AttributeError(name)
+        return super().__getattribute__(name)
 
     def contract(self, family):
         return 7 if self.argument == "promises-a-number" else super().contract(family)

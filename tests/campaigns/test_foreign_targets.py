@@ -82,3 +82,17 @@ def test_what_a_target_assumes_is_told_at_the_start_and_in_the_report(command: R
     assert text.stdout.count(note) == 1
     document = json.loads(command(*few, "--format", "json").stdout)
     assert document["targets"][0]["notes"] == ["it is assumed to misbehave"]
+
+
+def test_a_target_that_does_not_show_its_allocator_has_traces_and_no_scripts(
+    command: RunCommand, trace: str, tmp_path: Path
+) -> None:
+    done = command("export", trace, "--target", "oracle")
+    assert done.returncode == 2
+    assert "'oracle' does not show its allocator" in done.stderr
+    few = ("fuzz", "misbehaving:hides", "--callers", "hostile", "--examples", "30", "--seed", "3")
+    report = command(*few, "--family", "token").stdout
+    assert "no script: the target 'misbehaving:hides' does not show its allocator" in report
+    assert "did not reproduce" not in report
+    assert list((tmp_path / "kvoracle-findings").glob("*.json"))
+    assert not list((tmp_path / "kvoracle-findings").glob("*.py"))
