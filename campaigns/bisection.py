@@ -153,7 +153,7 @@ def _because(change: Change, results: Sequence[ReleaseResult]) -> str:
 def document(trace: Trace, results: Sequence[ReleaseResult], *, interrupted: bool = False) -> bytes:
     """The result as JSON with a final newline; ``interrupted``: releases are missing, so that no change can be named."""
     found = [] if interrupted else changes(results)
-    content = {
+    content: dict[str, object] = {
         "family": trace.geometry.family,
         "operations": [kind_of(operation) for operation in trace.operations],
         "releases": list(results),
