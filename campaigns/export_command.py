@@ -21,7 +21,7 @@ from campaigns.messages import (
     Refused,
     Where,
 )
-from campaigns.options import level_option
+from campaigns.options import NamedPath, level_option
 from campaigns.output_folder import write_whole
 from campaigns.scripting import tree_of
 from oracle.errors import UsageError
@@ -36,7 +36,7 @@ SHOWN = {
 
 
 @click.command()
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("trace", type=NamedPath(path_type=Path))
 @click.option("--target", required=True, help="What the program puts under test.")
 @click.option(
     "--format",
@@ -48,13 +48,13 @@ SHOWN = {
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=NamedPath(path_type=Path, dir_okay=False),
     help="The file to write (default: standard output). A script is run once right after it is written.",
 )
 @level_option(None, "How the allocator's invariants speak (default: as the trace says).")
 @click.option(
     "--cache",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=NamedPath(path_type=Path, file_okay=False),
     help="Where fetched releases are kept (default: KVORACLE_CACHE, else the user's cache).",
 )
 def export(

@@ -16,6 +16,7 @@ from campaigns.interruption import Interruption
 from campaigns.known_findings import KnownFindings, read_known
 from campaigns.lane import problem_of
 from campaigns.messages import Broken, Event, Refused, Searched
+from campaigns.options import NamedPath
 from campaigns.rediscovery import Baseline, Bookkeeper, Plan, Search, searches
 from campaigns.rediscovery_report import as_json, as_markdown, as_text
 from campaigns.run_identity import identity_of_code
@@ -43,7 +44,7 @@ Form = Literal["text", "markdown", "json"]
     help="How many traces of each seed are looked at where nothing is to be found.",
 )
 @click.option("--releases", help="Only these: 0.5.9..0.5.13, or several with commas.")
-@click.option("--known", type=click.Path(path_type=Path), help="The baseline: accepted findings.")
+@click.option("--known", type=NamedPath(path_type=Path), help="The baseline: accepted findings.")
 @click.option(
     "--format",
     "form",
@@ -55,7 +56,7 @@ Form = Literal["text", "markdown", "json"]
 @click.option("--jobs", type=click.IntRange(1), help="Processes at once (default: one a core).")
 @click.option(
     "--cache",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=NamedPath(path_type=Path, file_okay=False),
     help="Where fetched releases are kept (default: KVORACLE_CACHE, else the user's cache).",
 )
 def rediscover(

@@ -24,7 +24,13 @@ from campaigns.messages import (
     Started,
     Where,
 )
-from campaigns.options import fail_on_option, laws_only_option, level_option, target_options
+from campaigns.options import (
+    NamedPath,
+    fail_on_option,
+    laws_only_option,
+    level_option,
+    target_options,
+)
 from campaigns.report import difference_table
 from campaigns.run_identity import note_lines, versions_line
 from campaigns.verdict import CLEAN, FINDINGS, INTERRUPTED, USAGE, TargetVerdict
@@ -34,7 +40,7 @@ from oracle.trace import Trace, read_trace
 
 
 @click.command()
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("trace", type=NamedPath(path_type=Path))
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
 @level_option(None, "How the allocator's invariants speak (default: as the trace says).")
 @target_options
