@@ -76,7 +76,14 @@ class _Narrated(Session):
         self._trace, self._wanted = trace, wanted
         self._teller = Teller()
         self._ledger = Ledger(trace.geometry)
-        super().__init__([target], trace.geometry, trace.mode, trace.callers, judging)
+        super().__init__(
+            [target],
+            trace.geometry,
+            trace.mode,
+            trace.callers,
+            judging,
+            may_break=trace.may_break,
+        )
         self._look(0)
         self._place("state")
 

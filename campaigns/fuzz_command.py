@@ -15,7 +15,13 @@ from campaigns.fuzz_run import FuzzRun
 from campaigns.interruption import Interruption
 from campaigns.known_findings import known_file
 from campaigns.known_update import update_known as update_file
-from campaigns.options import fail_on_option, laws_only_option, level_option, target_options
+from campaigns.options import (
+    NamedPath,
+    fail_on_option,
+    laws_only_option,
+    level_option,
+    target_options,
+)
 from campaigns.progress import Progress
 from campaigns.report import WIDTH, render
 from campaigns.run_identity import first_line
@@ -59,7 +65,7 @@ LARGEST_SEED = 2**64 - 1
 @target_options
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=NamedPath(path_type=Path),
     default=Path("kvoracle-findings"),
     show_default=True,
     help="Where findings are saved.",
@@ -74,7 +80,7 @@ LARGEST_SEED = 2**64 - 1
 )
 @click.option(
     "--known",
-    type=click.Path(path_type=Path),
+    type=NamedPath(path_type=Path),
     help="A file of accepted findings; one whose trace does not show it any more fails the run.",
 )
 @click.option(
@@ -165,6 +171,8 @@ def _show(verdict: Verdict, form: Literal["text", "json"]) -> int:
     if form == "json":
         click.echo(verdict.document(), nl=False)
     elif judged or not verdict.problems():
-        width = shutil.get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
+        # A program that was started without a standard output has None for it.
+        on_terminal = sys.stdout is not None and sys.stdout.isatty()
+        width = shutil.get_terminal_size((WIDTH, 0)).columns if on_terminal else WIDTH
         click.echo(render(verdict, width), nl=False)
     return verdict.exit_code()

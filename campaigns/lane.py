@@ -76,6 +76,7 @@ class Lane:
         if isinstance(event, Started):
             self.is_running = True
             self.verdict.versions = event.versions
+            self.verdict.notes = event.notes
             self.to_do = event.families
             for family in event.families:
                 self.verdict.family(family)
@@ -196,4 +197,5 @@ def problem_of(event: Refused | Broken) -> str:
         "w", prefix="kvoracle-failure-", suffix=".txt", delete=False
     ) as file:
         file.write(event.details)
-    return f"{event.sentence} (this is a fault of kvoracle; the details are in {file.name})"
+    fault = "this is a fault of kvoracle; " if event.ours else ""
+    return f"{event.sentence} ({fault}the details are in {file.name})"

@@ -82,6 +82,19 @@ class ReplayJob(Struct, frozen=True, kw_only=True, tag="replay"):
     laws_only: bool
 
 
+ExportFormat = Literal["script", "pytest", "markdown"]
+"""A program, a test, or a bug report with the program in it."""
+
+
+class ExportJob(Struct, frozen=True, kw_only=True, tag="export"):
+    """Make a program of one trace on one target; ``file_name`` is what the text tells people to run, "" for its own choice."""
+
+    where: Where
+    trace: Trace
+    form: ExportFormat
+    file_name: str
+
+
 class DeathJob(Struct, frozen=True, kw_only=True, tag="death"):
     """Make the trace short that ended a process; ``finding`` is its death."""
 
@@ -113,7 +126,7 @@ class SearchJob(Struct, frozen=True, kw_only=True, tag="search"):
     least: int
 
 
-Job = FuzzJob | ReplayJob | DeathJob | SearchJob
+Job = FuzzJob | ReplayJob | ExportJob | DeathJob | SearchJob
 
 
 class Tally(Struct, kw_only=True):
@@ -129,10 +142,11 @@ class Tally(Struct, kw_only=True):
 
 
 class Started(Struct, frozen=True, tag="started"):
-    """The target was made; ``families`` are those that will run."""
+    """The target was made; ``families`` are those that will run, ``notes`` what it assumes, for a person to read."""
 
     versions: dict[str, str]
     families: tuple[Family, ...]
+    notes: tuple[str, ...] = ()
 
 
 class Progressed(Struct, frozen=True, tag="progressed"):
@@ -194,6 +208,12 @@ class Replayed(Struct, frozen=True, tag="replayed"):
     lines: tuple[str, ...] = ()
 
 
+class Exported(Struct, frozen=True, tag="exported"):
+    """The text of the program that was asked for."""
+
+    text: str
+
+
 class Met(Struct, frozen=True, kw_only=True):
     """A finding of a search: the reduced one of a known ``bug``, or ("") any, as it was met, after the caller broke ``broken``.
 
@@ -227,10 +247,11 @@ class Refused(Struct, frozen=True, tag="refused"):
 
 
 class Broken(Struct, frozen=True, tag="broken"):
-    """kvoracle itself failed in the child: one sentence, and the traceback for whoever mends it."""
+    """kvoracle itself failed in the child, or (not ``ours``) a target of another package did: one sentence, and the traceback for whoever mends it."""
 
     sentence: str
     details: str
+    ours: bool = True
 
 
 class Ended(Struct, frozen=True, tag="ended"):
@@ -246,6 +267,7 @@ Event = (
     | KnownMet
     | FamilyEnded
     | Replayed
+    | Exported
     | Searched
     | Refused
     | Broken

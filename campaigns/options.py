@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from oracle.geometry import LEVELS
 
 Function = TypeVar("Function", bound=Callable[..., object])
+
+
+class NamedPath(click.Path):
+    """A path that has a name: an empty one, say of a variable that is not set, would mean the folder where the person stands."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """The path. Fails when it is empty."""
+        if not os.fspath(value):
+            self.fail("it is empty, so it names no file and no folder", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def target_options(command: Function) -> Function:
@@ -24,7 +40,7 @@ def target_options(command: Function) -> Function:
     )(command)
     return click.option(
         "--cache",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=NamedPath(path_type=Path, file_okay=False),
         help="Where fetched releases are kept (default: KVORACLE_CACHE, else the user's cache).",
     )(command)
 

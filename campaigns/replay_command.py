@@ -24,9 +24,15 @@ from campaigns.messages import (
     Started,
     Where,
 )
-from campaigns.options import fail_on_option, laws_only_option, level_option, target_options
+from campaigns.options import (
+    NamedPath,
+    fail_on_option,
+    laws_only_option,
+    level_option,
+    target_options,
+)
 from campaigns.report import difference_table
-from campaigns.run_identity import versions_line
+from campaigns.run_identity import note_lines, versions_line
 from campaigns.verdict import CLEAN, FINDINGS, INTERRUPTED, USAGE, TargetVerdict
 from oracle.finding import Finding
 from oracle.geometry import Level
@@ -34,7 +40,7 @@ from oracle.trace import Trace, read_trace
 
 
 @click.command()
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("trace", type=NamedPath(path_type=Path))
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
 @level_option(None, "How the allocator's invariants speak (default: as the trace says).")
 @target_options
@@ -120,6 +126,8 @@ class _Replay:
             self._started = True
             self._verdict.versions = event.versions
             click.echo(versions_line(self._verdict.target, event.versions))
+            for line in note_lines(self._verdict.target, event.notes):
+                click.echo(line, err=True)
         elif isinstance(event, Replayed):
             self._show(event)
         elif isinstance(event, Discovered):

@@ -20,6 +20,7 @@ from campaigns.messages import (
     DeathJob,
     Ended,
     Event,
+    ExportJob,
     FuzzJob,
     Job,
     Refused,
@@ -30,7 +31,8 @@ from campaigns.messages import (
     decode_job,
     encode_line,
 )
-from oracle.errors import KvoracleError, UsageError
+from campaigns.wording import one_line
+from oracle.errors import KvoracleError, TargetFaultError, UsageError
 from oracle.target import Target
 
 
@@ -45,10 +47,12 @@ class Worker:
         """Do the job and tell how it ended. An ``Exception`` of kvoracle's own becomes an event too."""
         try:
             self._do(job)
+        except TargetFaultError as error:
+            self.tell(Broken(str(error), traceback.format_exc(), ours=False))
         except KvoracleError as error:
             self.tell(Refused(str(error)))
         except Exception as error:  # noqa: BLE001 (told to the main process, which says it)
-            sentence = f"kvoracle itself failed on {job.where.target}: {_one_line(error)}"
+            sentence = f"kvoracle itself failed on {job.where.target}: {one_line(error)}"
             self.tell(Broken(sentence, traceback.format_exc()))
         self.tell(Ended())
 
@@ -66,8 +70,14 @@ class Worker:
         if isinstance(job, ReplayJob):
             from campaigns.replay_worker import replay
 
-            self.tell(Started(target.versions, (job.trace.geometry.family,)))
+            families = (job.trace.geometry.family,)
+            self.tell(Started(target.versions, families, notes_of(target)))
             replay(job, target, self.tell)
+        elif isinstance(job, ExportJob):
+            from campaigns.export_worker import export
+
+            self.tell(Started(target.versions, ()))
+            self.tell(export(job, target))
         elif isinstance(job, DeathJob):
             from campaigns.death_worker import shorten_death
 
@@ -89,7 +99,7 @@ class Worker:
         if job.asked and families != job.families:
             lacking = next(family for family in job.families if family not in families)
             raise UsageError(f"{job.where.target} does not have the {lacking} family")
-        self.tell(Started(target.versions, families))
+        self.tell(Started(target.versions, families, notes_of(target)))
         if job.replays_known:
             replay_known(job.known, target, Judging(prediction=not job.laws_only), self.tell)
         examples = share_examples(job.examples, len(families)) if job.examples else None
@@ -111,6 +121,11 @@ def make_target_of(where: Where) -> Target:
 
     cache = Path(where.cache) if where.cache is not None else None
     return make_target(where.target, device=where.device, cache=cache)
+
+
+def notes_of(target: Target) -> tuple[str, ...]:
+    """What the target assumes, for a person to read: its ``notes``, where it has any."""
+    return tuple(getattr(target, "notes", ()))
 
 
 def keep_journal(where: Where) -> None:
@@ -137,10 +152,6 @@ def _watch_input(interrupted: threading.Event) -> None:
     while os.read(0, 4096):
         pass
     interrupted.set()
-
-
-def _one_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 if __name__ == "__main__":

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from campaigns.command_line import main
+from oracle.byte_buffer import Buffer
 from oracle.geometry import Geometry
 from oracle.operations import Alloc
 from oracle.trace import Trace, encode_trace
@@ -53,10 +55,35 @@ BAD = {
     "an unknown fault": (["mutants", "nonsense"], "no mutant 'nonsense'"),
     "known findings that are none": (["fuzz", "eager", "--known", "file"], "known findings"),
     "an update of nothing": (["fuzz", "eager", "--update-known"], "--known FILE"),
+    "a precondition that is none": (["replay", "breach.json", "eager"], "did you mean 'stale'"),
+    "a release that is none, known": (["fuzz", "eager", "--known", "release.toml"], "'0.1'"),
+    "a known trace with a null": (["fuzz", "eager", "--known", "null.toml"], "neither a file nor"),
+    "known findings too deep": (["fuzz", "eager", "--known", "deep.toml"], "known findings"),
+    "a bisection over nothing": (["bisect", "trace.json", "--releases", ""], "'' is not among"),
+    "a rediscovery over nothing": (["rediscover", "--releases", ""], "'' is not among"),
+    "an export of a unified family": (
+        ["export", "unified.json", "--target", "eager"],
+        "no program",
+    ),
+    "an output without a name": (["fuzz", "eager", "--out", ""], "it is empty"),
+    "a trace without a name": (["replay", "", "eager"], "it is empty"),
+    "a fetch to no name": (["fetch", "sglang==0.5.23", "--into", ""], "it is empty"),
     "a fetch of no release": (["fetch", "eager", "--into", "folder"], "is not a release"),
     "a fetch of the installed release": (["fetch", "sglang", "--into", "folder"], "not a release"),
     "a fetch to nowhere": (["fetch", "sglang==0.5.23"], "--into"),
 }
+
+
+KNOWN = """
+[[known]]
+id = "one"
+targets = ["{target}"]
+reason = "why"
+link = "where"
+expires = 2100-01-01
+trace = "{trace}"
+signatures = ["one"]
+"""
 
 
 @pytest.mark.parametrize("what", BAD)
@@ -71,6 +98,15 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(
     Path("impossible.json").write_text(
         '{"geometry": {"family": "paged", "size": 8, "page_size": 0}}'
     )
+    breach = msgspec.structs.replace(trace, may_break=("stail",))
+    Path("breach.json").write_bytes(encode_trace(breach))
+    unified = Geometry(
+        family="unified-swa", size=0, buffer=Buffer(total_bytes=640, full_bytes=8, swa_bytes=8)
+    )
+    Path("unified.json").write_bytes(encode_trace(Trace(geometry=unified)))
+    Path("release.toml").write_text(KNOWN.format(target="sglang==0.1", trace="trace.json"))
+    Path("null.toml").write_text(KNOWN.format(target="eager", trace="\\u0000"))
+    Path("deep.toml").write_text("a = " + "[" * 100_000)
     arguments, said = BAD[what]
 
     result = CliRunner().invoke(main, arguments)
