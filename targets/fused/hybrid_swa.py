@@ -10,9 +10,11 @@ import torch
 from targets.eager.hybrid_swa import HybridSWAAllocator, KVPool
 from targets.eager.signals import Signals
 from targets.fused.buffers import Pile
+from targets.fused.growth import Peers
 from targets.fused.hybrid_allocation import FusedHybridAllocation
 from targets.fused.hybrid_frees import FusedHybridFrees
 from targets.fused.listed_pool import FIRST_PILE, ListedPool
+from targets.fused.memory import DeviceBuffer
 from targets.fused.paged import FusedPagedAllocator
 from targets.fused.token import FusedTokenAllocator
 from targets.fused.workspace import Workspace
@@ -51,7 +53,13 @@ class FusedHybridSWAAllocator(FusedHybridFrees, FusedHybridAllocation, HybridSWA
         assert isinstance(full, ListedPool)
         assert isinstance(swa, ListedPool)
         self.full_side, self.swa_side = full, swa
+        self.peers = Peers(self.table, swa.pages)
         self.debug_mode = isinstance(full, FusedPagedAllocator) and full.debug_mode
+
+    def _new_mapping(self, entries: int) -> torch.Tensor:
+        self.mapping_memory = DeviceBuffer(entries, torch.int64, self.workspace.device, zero=True)
+        self.table = (self.mapping_memory.address, entries)
+        return self.mapping_memory.tensor
 
     @property
     def swa_free_group(self) -> list[torch.Tensor]:

@@ -85,10 +85,11 @@ class ListedPool(BaseAllocator):
         if count:
             take.launch(
                 tiles(count, TILE),
+                (out,),
                 (
-                    *(ring.buffer, ring.head, ring.capacity),
-                    *(ring.buffer, ring.head, ring.capacity),
-                    *(ring.buffer, 0, count, self.page_size, out),
+                    *(ring.address, ring.head, ring.capacity),
+                    *(ring.address, ring.head, ring.capacity),
+                    *(ring.address, 0, count, self.page_size),
                 ),
                 (0, TILE),
                 self.device_object,

@@ -76,15 +76,14 @@ class FusedPagedAllocator(ListedPool, PagedRows, PagedAllocator):  # type: ignor
 
     def free_segment(self, free_index: torch.Tensor, *, start_pos: int) -> None:
         """Release a segment's pages by their representatives, in row order, repeated ones repeatedly (§5.5)."""
-        if free_index.numel() == 0:
+        slots = free_index.numel()
+        if slots == 0:
             return
         self._assert_aligned(start_pos)
         self.check_segment(free_index)
-        pages = -(-free_index.numel() // self.page_size)
+        pages = -(-slots // self.page_size)
         place = self.segment_place(pages)
-        launch_segment(
-            *(self.workspace, free_index, pages, self.page_size, None, None, place),
-        )
+        launch_segment(self.workspace, free_index, slots, self.page_size, None, None, place)
         self.segment_placed(pages)
         if not self.group_is_open:
             self._check_duplicates()
