@@ -15,7 +15,14 @@ from campaigns.fuzz_run import FuzzRun
 from campaigns.interruption import Interruption
 from campaigns.known_findings import known_file
 from campaigns.known_update import update_known as update_file
-from campaigns.options import fail_on_option, laws_only_option, level_option, target_options
+from campaigns.options import (
+    chosen_targets,
+    fail_on_option,
+    laws_only_option,
+    level_option,
+    reference_option,
+    target_options,
+)
 from campaigns.progress import Progress
 from campaigns.report import WIDTH, render
 from campaigns.run_identity import first_line
@@ -84,6 +91,7 @@ LARGEST_SEED = 2**64 - 1
 )
 @fail_on_option
 @laws_only_option
+@reference_option
 def fuzz(
     targets: tuple[str, ...],
     families: tuple[Family, ...],
@@ -101,6 +109,7 @@ def fuzz(
     update_known: bool,
     fail_on: str | None,
     laws_only: bool,
+    reference: bool,
 ) -> int:
     """Judge allocators under random operation sequences.
 
@@ -127,7 +136,7 @@ def fuzz(
     """
     seconds, examples = check_budget(seconds, examples)
     options = FuzzOptions(
-        targets=list(dict.fromkeys(targets)),
+        targets=chosen_targets(targets, reference=reference),
         families=tuple(dict.fromkeys(families)) or FAMILIES,
         asked=bool(families),
         callers=callers,

@@ -24,7 +24,14 @@ from campaigns.messages import (
     Started,
     Where,
 )
-from campaigns.options import fail_on_option, laws_only_option, level_option, target_options
+from campaigns.options import (
+    chosen_targets,
+    fail_on_option,
+    laws_only_option,
+    level_option,
+    reference_option,
+    target_options,
+)
 from campaigns.report import difference_table
 from campaigns.run_identity import versions_line
 from campaigns.verdict import CLEAN, FINDINGS, INTERRUPTED, USAGE, TargetVerdict
@@ -40,6 +47,7 @@ from oracle.trace import Trace, read_trace
 @target_options
 @fail_on_option
 @laws_only_option
+@reference_option
 def replay(
     trace: Path,
     targets: tuple[str, ...],
@@ -48,6 +56,7 @@ def replay(
     cache: Path | None,
     fail_on: str | None,
     laws_only: bool,
+    reference: bool,
 ) -> int:
     """Run a saved trace and say what came back, one line for each operation.
 
@@ -65,12 +74,13 @@ def replay(
       1  findings
       2  wrong usage, no such target, or a file that is no trace
     """
+    chosen = chosen_targets(targets, reference=reference)
     read = read_trace(trace)
     if level is not None:
         read = msgspec.structs.replace(read, mode=msgspec.structs.replace(read.mode, level=level))
     codes = []
     with Interruption() as interruption, tempfile.TemporaryDirectory(prefix="kvoracle-") as folder:
-        for number, target in enumerate(dict.fromkeys(targets)):
+        for number, target in enumerate(chosen):
             where = Where(
                 target=target,
                 device=device,

@@ -30,10 +30,10 @@ _TRUE = frozenset({"1", "true", "on", "yes", "y"})
 
 
 def prepare(device: str) -> Way:
-    """How kernels run on ``device``; asks for the interpreter on a CPU when triton is not imported yet.
+    """How kernels run on ``device``; asks for the interpreter on a CPU when triton is not imported yet and nobody said no.
 
-    ``torch`` means that they cannot: triton was imported in this process without its interpreter. Raises
-    TargetUnavailable when triton is missing, or when a GPU is asked for in a process that interprets.
+    ``torch`` means that they do not: the environment says so, or triton was imported in this process without its interpreter.
+    Raises TargetUnavailable when triton is missing, or when a GPU is asked for in a process that interprets.
     """
     if importlib.util.find_spec("triton") is None:
         raise TargetUnavailable(
@@ -46,7 +46,7 @@ def prepare(device: str) -> Way:
             )
         return "compiled"
     if "triton" not in sys.modules:
-        os.environ[INTERPRET] = "1"
+        os.environ.setdefault(INTERPRET, "1")
     language = importlib.import_module("triton.language")
     interprets = type(language.cdiv).__name__ == "InterpretedFunction"
     return "interpreter" if interprets and os.environ.get(INTERPRET) else "torch"

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from oracle.geometry import Geometry
     from oracle.unified_observation import AnySnapshot
 
+WITHOUT_INTERPRETER = "torch, as Triton does not interpret in this process"
+
 
 class FusedTarget(EagerTarget):
     """The target ``fused`` on ``device``: compiled on a GPU, interpreted on a CPU.
 
-    ``reference`` runs the torch allocators instead, as a CPU on which triton was imported without its interpreter does; the version
-    ``kernels`` says ``torch`` then. ``exact`` off lets a GPU run ahead of its checks, as in serving: hits are not recorded then.
+    ``reference`` runs the torch allocators instead, as a CPU on which triton does not interpret does; the version ``kernels``
+    says ``torch`` then, and why if nobody asked. ``exact`` off lets a GPU run ahead of its checks, as in serving: hits are not recorded then.
     Raises TargetUnavailable when triton is missing and no reference was asked for.
     """
 
@@ -37,7 +39,7 @@ class FusedTarget(EagerTarget):
             self._fused = importlib.import_module("targets.fused.hybrid_swa")
             self._snapshots = importlib.import_module("targets.fused.snapshots")
             self.versions["triton"] = importlib.metadata.version("triton")
-        self.versions["kernels"] = way
+        self.versions["kernels"] = way if reference or way != "torch" else WITHOUT_INTERPRETER
 
     def contract(self, family: str) -> Contract | None:
         """As ``eager``; with kernels, None for the unified families, which have none yet."""

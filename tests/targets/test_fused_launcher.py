@@ -16,7 +16,7 @@ from fused_bench import interpreted
 from oracle.errors import TargetUnavailable
 from targets.fused import launcher
 from targets.fused.launcher import INTERPRET, Kernel, prepare
-from targets.fused.target import FusedTarget
+from targets.fused.target import WITHOUT_INTERPRETER, FusedTarget
 from targets.registry import known_targets, make_target
 
 
@@ -48,7 +48,7 @@ def test_a_cpu_on_which_triton_compiles_takes_the_torch_path(
     monkeypatch.setitem(sys.modules, "triton.language", language)
     target = FusedTarget()
     assert target.name == "fused"
-    assert target.versions["kernels"] == "torch"
+    assert target.versions["kernels"] == WITHOUT_INTERPRETER
     assert Bench(paged(), target=target).fresh(5) == (4, 5, 6, 7, 8)
 
 
