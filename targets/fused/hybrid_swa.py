@@ -44,7 +44,7 @@ class FusedHybridSWAAllocator(FusedHybridFrees, FusedHybridAllocation, HybridSWA
         on = torch.empty(0, device=device).device
         self.workspace = Workspace(0, on)
         self.swa_set_pile = Pile(FIRST_PILE, on)
-        self.swa_page_pile = Pile(FIRST_PILE, on)
+        self.swa_page_pile = Pile(max(FIRST_PILE, size_swa // page_size), on)
         super().__init__(
             size, size_swa, page_size, device, need_sort=need_sort, kvcache=kvcache, signals=signals
         )

@@ -53,12 +53,13 @@ def prepare(device: str) -> Way:
 
 
 class Kernel:
-    """A Triton function that is specialised on dtypes and constants alone, and its kept compiled forms."""
+    """A Triton function that is specialised on dtypes and constants alone, and its kept compiled forms. ``name`` is for people."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         triton = importlib.import_module("triton")
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
         varying = [n for n in names if "constexpr" not in str(function.__annotations__.get(n, ""))]
+        self.name = function.__name__.lstrip("_")
         self._function = triton.jit(
             function, do_not_specialize=varying, do_not_specialize_on_alignment=varying
         )

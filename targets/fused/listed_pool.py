@@ -13,7 +13,7 @@ from targets.fused.kernels_lists import TILE, take
 from targets.fused.launcher import tiles
 
 FIRST_PILE = 1024
-"""Elements for which a pile has room before it grows."""
+"""Elements for which a pile has room before it grows, or more where legal callers may need more."""
 
 
 class ListedPool(BaseAllocator):
@@ -23,11 +23,11 @@ class ListedPool(BaseAllocator):
     pile: Pile
     group_is_open: bool
 
-    def _make_lists(self, pages: int, device: str, side: Side) -> None:
-        # Legal callers never need more: twice the pages holds all of them staged behind a free list that moved.
+    def _make_lists(self, pages: int, device: str, side: Side, *, waiting: int = 0) -> None:
+        """A list with room for ``pages``, and a plain pile with room for ``waiting`` at once."""
         self.pages = FreeList(pages, torch.device(device), side)
         self.device_object = self.pages.buffer.device
-        self.pile = Pile(FIRST_PILE, self.device_object)
+        self.pile = Pile(max(FIRST_PILE, waiting), self.device_object)
 
     @property
     def free_pages(self) -> torch.Tensor:

@@ -24,8 +24,10 @@ class FusedPagedAllocator(ListedPool, PagedRows, PagedAllocator):  # type: ignor
 
     def __init__(self, size: int, page_size: int, device: str, *, need_sort: bool = False) -> None:
         pages = size // page_size
-        self._make_lists(2 * pages, device, Side.STAGED if need_sort else Side.FRONT)
-        self.page_pile = Pile(FIRST_PILE, self.device_object)
+        # Legal callers need no more: a set-shaped free makes room for every page that has a mark.
+        room = 2 * pages + 3
+        self._make_lists(room, device, Side.STAGED if need_sort else Side.FRONT)
+        self.page_pile = Pile(max(FIRST_PILE, pages), self.device_object)
         # A mapping and a row have entries up to the end of the page after the last slot.
         self.workspace = Workspace(pages + 1, self.device_object)
         super().__init__(size, page_size, device, need_sort=need_sort)

@@ -27,12 +27,14 @@ class FusedTarget(EagerTarget):
 
     ``reference`` runs the torch allocators instead, as a CPU on which triton does not interpret does; the version ``kernels``
     says ``torch`` then, and why if nobody asked. ``exact`` off lets a GPU run ahead of its checks, as in serving: hits are not recorded then.
+    ``keeps_launch_budget`` says that kernels run, and so that each call is held to one launch.
     Raises TargetUnavailable when triton is missing and no reference was asked for.
     """
 
     def __init__(self, device: str = "cpu", *, reference: bool = False, exact: bool = True) -> None:
         super().__init__(device, name="fused:reference" if reference else "fused")
         way = "torch" if reference else prepare(device)
+        self.keeps_launch_budget = way != "torch"
         self._exact = exact
         self._fused: Any = None
         if way != "torch":

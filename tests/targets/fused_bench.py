@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+import torch
 
 from targets.fused.launcher import Kernel
 from targets.fused.target import FusedTarget
@@ -33,3 +34,25 @@ def counted_launches() -> Iterator[list[str]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Kernel, "launch", count)
         yield names
+
+
+class Wordy(FusedTarget):
+    """Looks its peers up in a launch of its own before it frees them, and clears what it could not allocate."""
+
+    def _build(self, geometry: Any) -> Any:
+        allocator: Any = super()._build(geometry)
+        free, extend = allocator.free_swa_segment, allocator.alloc_extend
+
+        def look_up_and_free(free_index: torch.Tensor, *, start_pos: int) -> None:
+            allocator.translate_loc_from_full_to_swa(free_index)
+            free(free_index, start_pos=start_pos)
+
+        def extend_or_look_up(*arguments: Any) -> Any:
+            slots = extend(*arguments)
+            if slots is None:
+                allocator.translate_loc_from_full_to_swa(arguments[4])
+            return slots
+
+        allocator.free_swa_segment = look_up_and_free
+        allocator.alloc_extend = extend_or_look_up
+        return allocator

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from fused_bench import Wordy
 from random_traces import random_trace
 
 from oracle.geometry import Mode
@@ -112,3 +113,15 @@ def test_the_judge_finds_a_planted_read() -> None:
             assert finding.kind == "sync", finding
             methods.add(finding.method)
     assert "free_swa_segment" in methods
+
+
+def test_the_judge_finds_a_second_launch() -> None:
+    probed = ProbedTarget(Wordy("cuda", exact=False), CudaSyncs(), Launches())
+    found = set()
+    for seed in range(12):
+        trace = random_trace("hybrid-swa", 4, seed, "legal", Mode())
+        for finding in run_trace(trace, [probed], Judging(laws=False)).findings:
+            assert finding.kind == "launches", finding
+            found.add((finding.method, finding.expected))
+    assert ("free_swa_segment", "at most 1") in found
+    assert ("alloc_extend", "at most 0: the call was refused") in found
