@@ -21,7 +21,7 @@ from oracle.errors import UsageError
 from oracle.finding import Finding, FindingKind
 from oracle.geometry import Geometry, Mode
 from oracle.laws import Violation, make_laws
-from oracle.observation import Outcome
+from oracle.observation import Outcome, Snapshot
 from oracle.operations import Base, kind_of
 from oracle.prediction import Prediction, make_prediction
 from oracle.target import Target
@@ -190,6 +190,15 @@ class Session:
         after: AnySnapshot,
     ) -> None:
         before, lane.last = lane.last, after
+        if isinstance(after, Snapshot) and after.overwritten:
+            damage = Difference(
+                after.overwritten[0],
+                "nothing is written outside a buffer",
+                f"writes {', '.join(after.overwritten)}",
+            )
+            breach = planned.breaches[0] if planned.breaches else ""
+            self._report(lane, "memory", damage, planned.call, operation, breach)
+            return
         start = perf_counter()
         difference = None
         if expected is not None and state is not None:

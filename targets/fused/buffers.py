@@ -35,7 +35,8 @@ class FreeList:
     """The free list and what is staged, one behind the other in a ring: int64 ``buffer`` of ``capacity``.
 
     The free list is the ``count`` elements from ``head`` on, then come ``staged_count`` staged ones in entries of the lengths
-    ``staged``. ``side`` says where a release goes.
+    ``staged``. ``side`` says where a release goes. With ``guards_slots``, slots lie between guards too when they are handed
+    out, the last ones in ``handed_out``.
     """
 
     def __init__(self, capacity: int, device: torch.device, side: Side) -> None:
@@ -43,6 +44,8 @@ class FreeList:
         self.side = side
         self.capacity = max(1, capacity)
         self._in_front = side is Side.FRONT
+        self.guards_slots = False
+        self.handed_out: DeviceBuffer | None = None
         self._move_to(DeviceBuffer(self.capacity, torch.int64, device))
         self.head = 0
         self.count = 0
@@ -118,7 +121,15 @@ class FreeList:
 
     def new_slots(self, count: int) -> torch.Tensor:
         """Memory for ``count`` slots that will be handed out."""
-        return self.buffer.new_empty(count)
+        if not self.guards_slots:
+            return self.buffer.new_empty(count)
+        self.handed_out = DeviceBuffer(count, torch.int64, self.device)
+        return self.handed_out.tensor
+
+    def memories(self) -> dict[str, DeviceBuffer]:
+        """The buffers, by name."""
+        kept = {"list": self.memory}
+        return kept if self.handed_out is None else {**kept, "slots": self.handed_out}
 
     def everything(self) -> torch.Tensor:
         """The free list, then what is staged: a view, or a copy where the ring wraps."""

@@ -56,6 +56,17 @@ class FusedHybridSWAAllocator(FusedHybridFrees, FusedHybridAllocation, HybridSWA
         self.peers = Peers(self.table, swa.pages)
         self.debug_mode = isinstance(full, FusedPagedAllocator) and full.debug_mode
 
+    def memories(self) -> dict[str, DeviceBuffer]:
+        """All buffers of the allocator and its pools, by name."""
+        found = {"mapping": self.mapping_memory, **self.workspace.memories()}
+        found |= {
+            "swa_set_pile": self.swa_set_pile.memory,
+            "swa_page_pile": self.swa_page_pile.memory,
+        }
+        for name, side in (("full", self.full_side), ("swa", self.swa_side)):
+            found |= {f"{name}.{part}": memory for part, memory in side.memories().items()}
+        return found
+
     def _new_mapping(self, entries: int) -> torch.Tensor:
         self.mapping_memory = DeviceBuffer(entries, torch.int64, self.workspace.device, zero=True)
         self.table = (self.mapping_memory.address, entries)

@@ -11,6 +11,7 @@ from targets.eager.base import BaseAllocator
 from targets.fused.buffers import FreeList, Pile, Place, Side
 from targets.fused.kernels_lists import TILE, take
 from targets.fused.launcher import tiles
+from targets.fused.memory import DeviceBuffer
 
 FIRST_PILE = 1024
 """Elements for which a pile has room before it grows, or more where legal callers may need more."""
@@ -59,6 +60,10 @@ class ListedPool(BaseAllocator):
         """Let frees wait. Raises AssertionError when a group is open; nothing changed then."""
         assert not self.group_is_open, "free groups cannot be nested"
         self.group_is_open = True
+
+    def memories(self) -> dict[str, DeviceBuffer]:
+        """All buffers of the pool, by name."""
+        return {**self.pages.memories(), "pile": self.pile.memory}
 
     def segment_place(self, count: int) -> Place:
         """Where the ``count`` pages of a segment go now: the page pile of an open group, or the free list."""

@@ -30,7 +30,7 @@ def address_of(tensor: torch.Tensor) -> Address:
 
 
 class DeviceBuffer:
-    """``count`` elements of ``dtype`` on ``device`` between two guards: ``tensor`` (1-D) at ``address``."""
+    """``count`` elements of ``dtype`` on ``device``, ``tensor`` (1-D) at ``address``, between the two ``guards``."""
 
     def __init__(
         self, count: int, dtype: torch.dtype, device: torch.device, *, zero: bool = False
@@ -41,20 +41,15 @@ class DeviceBuffer:
         if zero:
             self.tensor.zero_()
         self.address = address_of(self.tensor)
-        self._guards = (memory[:GUARD_BYTES], memory[GUARD_BYTES + length :])
-
-    @property
-    def guards(self) -> torch.Tensor:
-        """A copy of both guards, uint8 ``[2, GUARD_BYTES]``: the one in front, the one behind."""
-        return torch.stack(self._guards)
+        self.guards = (memory[:GUARD_BYTES], memory[GUARD_BYTES + length :])
 
 
 def overwritten(buffers: Mapping[str, DeviceBuffer]) -> list[str]:
     """Which guards do not hold what they did at first, as ``in front of NAME`` or ``behind NAME``. Waits for the device, once."""
     if not buffers:
         return []
-    guards = torch.stack([buffer.guards for buffer in buffers.values()])
-    damaged = (guards != GUARD).any(dim=2).tolist()
+    guards = torch.cat([guard for buffer in buffers.values() for guard in buffer.guards])
+    damaged = (guards.view(-1, 2, GUARD_BYTES) != GUARD).any(dim=2).tolist()
     return [
         f"{side} {name}"
         for name, sides in zip(buffers, damaged, strict=True)

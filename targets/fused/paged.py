@@ -13,6 +13,7 @@ from targets.eager.page_plans import PagePlan
 from targets.eager.paged import PagedAllocator
 from targets.fused.buffers import Pile, Side, cut
 from targets.fused.listed_pool import FIRST_PILE, ListedPool
+from targets.fused.memory import DeviceBuffer
 from targets.fused.paged_rows import PagedRows
 from targets.fused.segments import launch_segment
 from targets.fused.sets import SetFree
@@ -123,6 +124,11 @@ class FusedPagedAllocator(ListedPool, PagedRows, PagedAllocator):  # type: ignor
             self.pages.push(self.page_pile.everything())
             self.page_pile.empty()
         self._check_duplicates()
+
+    def memories(self) -> dict[str, DeviceBuffer]:
+        """All buffers of the pool, by name."""
+        own = {"page_pile": self.page_pile.memory, **self.workspace.memories()}
+        return {**super().memories(), **own}
 
     def take(self, plan: PagePlan) -> torch.Tensor:
         """Drop the planned pages from the free list and return the planned slots."""

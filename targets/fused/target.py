@@ -17,6 +17,7 @@ from targets.fused.launcher import prepare
 if TYPE_CHECKING:
     from oracle.contract import Contract
     from oracle.geometry import Geometry
+    from oracle.observation import Snapshot
     from oracle.unified_observation import AnySnapshot
 
 WITHOUT_INTERPRETER = "torch, as Triton does not interpret in this process"
@@ -51,20 +52,25 @@ class FusedTarget(EagerTarget):
         """The whole state, read without changing it."""
         if self._fused is None:
             return super().snapshot()
-        state: AnySnapshot = self._snapshots.snapshot_of(self.allocator)
+        state: Snapshot = self._snapshots.snapshot_of(self.allocator)
+        if state.overwritten:
+            # Guards do not heal, so the next run has to begin with others.
+            self._built = None
         return state
 
     def _build(self, geometry: Geometry) -> EagerAllocator:
         if self._fused is None:
             return super()._build(geometry)
         size, need_sort = geometry.size, geometry.need_sort
-        allocator: EagerAllocator
+        allocator: Any
         if geometry.family == "token":
             allocator = self._fused.FusedTokenAllocator(size, self._device, need_sort=need_sort)
+            pools = [allocator]
         elif geometry.family == "paged":
             allocator = self._fused.FusedPagedAllocator(
                 size, geometry.page_size, self._device, need_sort=need_sort
             )
+            pools = [allocator]
         else:
             signals = importlib.import_module("targets.eager.signals")
             allocator = self._fused.FusedHybridSWAAllocator(
@@ -74,4 +80,8 @@ class FusedTarget(EagerTarget):
                     self._recorder if self._exact else None, on_host=self._exact
                 ),
             )
-        return allocator
+            pools = [allocator.full_side, allocator.swa_side]
+        for pool in pools:
+            pool.pages.guards_slots = self._exact
+        built: EagerAllocator = allocator
+        return built

@@ -54,8 +54,8 @@ class Workspace:
             self.scratch = DeviceBuffer(2 * count, torch.int64, self.device)
         return self.scratch.address
 
-    def buffers(self) -> dict[str, DeviceBuffer]:
-        """All of it, by name."""
+    def memories(self) -> dict[str, DeviceBuffer]:
+        """The buffers, by name."""
         kept = {"report": self.report, "tickets": self.tickets, "scratch": self.scratch}
         return {**kept, "marks": self.marks} if self.domain else kept
 
