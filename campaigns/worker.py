@@ -61,6 +61,10 @@ class Worker:
             self._interrupted.set()
 
     def _do(self, job: Job) -> None:
+        if isinstance(job, ReplayJob) and job.sanitized:
+            from targets.fused.memory import leave_out_guards
+
+            leave_out_guards()
         target = make_target_of(job.where)
         keep_journal(job.where)
         if isinstance(job, ReplayJob):
@@ -106,11 +110,12 @@ class Worker:
 
 
 def make_target_of(where: Where) -> Target:
-    """The target under test. Raises ``UsageError`` or ``TargetUnavailable``."""
+    """The target under test, which ends this process when its device is lost. Raises ``UsageError`` or ``TargetUnavailable``."""
+    from targets.lost_device import EndsWithItsDevice
     from targets.registry import make_target
 
     cache = Path(where.cache) if where.cache is not None else None
-    return make_target(where.target, device=where.device, cache=cache)
+    return EndsWithItsDevice(make_target(where.target, device=where.device, cache=cache))
 
 
 def keep_journal(where: Where) -> None:

@@ -16,6 +16,15 @@ GUARD = 0xA5
 """What each byte of a guard holds. Buffers that are not zeroed begin with it too, so that reading them too early shows."""
 
 
+_guarded = True
+
+
+def leave_out_guards() -> None:
+    """From now on buffers have no guards and begin with nothing, so that a sanitizer sees their ends and reads before a write."""
+    global _guarded
+    _guarded = False
+
+
 class Address(int):
     """Where ``tensor`` lies, a plain number for the launcher of a compiled kernel, which would otherwise ask each tensor."""
 
@@ -36,17 +45,20 @@ class DeviceBuffer:
         self, count: int, dtype: torch.dtype, device: torch.device, *, zero: bool = False
     ) -> None:
         length = count * dtype.itemsize
-        memory = torch.full((length + 2 * GUARD_BYTES,), GUARD, dtype=torch.uint8, device=device)
-        self.tensor = memory[GUARD_BYTES : GUARD_BYTES + length].view(dtype)
+        guard = GUARD_BYTES if _guarded else 0
+        memory = torch.empty(length + 2 * guard, dtype=torch.uint8, device=device)
+        if guard:
+            memory.fill_(GUARD)
+        self.tensor = memory[guard : guard + length].view(dtype)
         if zero:
             self.tensor.zero_()
         self.address = address_of(self.tensor)
-        self.guards = (memory[:GUARD_BYTES], memory[GUARD_BYTES + length :])
+        self.guards = (memory[:guard], memory[guard + length :])
 
 
 def overwritten(buffers: Mapping[str, DeviceBuffer]) -> list[str]:
     """Which guards do not hold what they did at first, as ``in front of NAME`` or ``behind NAME``. Waits for the device, once."""
-    if not buffers:
+    if not (buffers and _guarded):
         return []
     guards = torch.cat([guard for buffer in buffers.values() for guard in buffer.guards])
     damaged = (guards.view(-1, 2, GUARD_BYTES) != GUARD).any(dim=2).tolist()

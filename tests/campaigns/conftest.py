@@ -16,14 +16,20 @@ MISBEHAVING = """
 import os
 import signal
 import time
+from pathlib import Path
 
+from oracle.observation import Outcome
 from targets.eager.target import EagerTarget
+
+ASSERTED = "CUDA error: device-side assert triggered\\nCUDA kernel errors might be reported later"
+ILLEGAL = "Triton Error [CUDA]: an illegal memory access was encountered"
 
 
 class Misbehaving(EagerTarget):
     def __init__(self, argument, device):
         super().__init__(device, name=f"misbehaving:{argument}")
         self.argument = argument
+        self.lost = ""
         print("a target may print what it likes")
         if argument == "dies-at-once":
             os._exit(9)
@@ -36,7 +42,32 @@ class Misbehaving(EagerTarget):
                 os._exit(7)
             if self.argument == "raises":
                 raise LookupError("the adapter is broken")
+            if self.argument == "hangs":
+                time.sleep(600)
+            if self.argument == "dies-once" and not Path("died").exists():
+                Path("died").touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            if self.argument == "asserts":
+                self.lost = ASSERTED
+            if self.argument == "reads-too-far":
+                self.lost = ILLEGAL
+                return Outcome()
+        if self.lost:
+            return Outcome(error="crash:AcceleratorError", message=self.lost)
         return super().apply(call)
+
+    def snapshot(self):
+        self.fail_if_lost()
+        return super().snapshot()
+
+    def reset(self, geometry, mode):
+        self.fail_if_lost()
+        super().reset(geometry, mode)
+
+    def fail_if_lost(self):
+        # As on a GPU: once it is lost, everything fails.
+        if self.lost:
+            raise RuntimeError(self.lost)
 """
 
 CommandIn = Callable[..., subprocess.CompletedProcess[str]]
