@@ -10,6 +10,7 @@ from random_traces import random_trace
 from oracle.finding import MemoryDamaged, raise_finding
 from oracle.geometry import Mode
 from oracle.lockstep import Judging, run_trace
+from targets.fused import memory
 from targets.fused.memory import GUARD_BYTES, DeviceBuffer, overwritten
 
 CPU = torch.device("cpu")
@@ -53,3 +54,11 @@ def test_both_ends_are_guarded_whatever_the_dtype(dtype: torch.dtype) -> None:
 
 def test_an_empty_buffer_is_guarded_too() -> None:
     assert overwritten({"it": DeviceBuffer(0, torch.int64, CPU)}) == []
+
+
+def test_guards_are_left_out_where_a_sanitizer_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_guarded", True)
+    memory.leave_out_guards()
+    buffer = DeviceBuffer(3, torch.int64, CPU)
+    assert buffer.tensor.untyped_storage().nbytes() == 24, "its end is the end of its memory"
+    assert overwritten({"it": buffer}) == []
