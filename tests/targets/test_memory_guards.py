@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from eager_calls import Bench, hybrid
 from fused_bench import WRAPPING, TooLong, interpreted
 from random_traces import random_trace
 
@@ -12,6 +13,8 @@ from oracle.geometry import Mode
 from oracle.lockstep import Judging, run_trace
 from targets.fused import memory
 from targets.fused.memory import GUARD_BYTES, DeviceBuffer, overwritten
+from targets.probes.host_reads import HostReads
+from targets.watching import attached
 
 CPU = torch.device("cpu")
 
@@ -62,3 +65,14 @@ def test_guards_are_left_out_where_a_sanitizer_watches(monkeypatch: pytest.Monke
     buffer = DeviceBuffer(3, torch.int64, CPU)
     assert buffer.tensor.untyped_storage().nbytes() == 24, "its end is the end of its memory"
     assert overwritten({"it": buffer}) == []
+
+
+def test_no_guard_of_ours_is_counted_as_a_launch_of_the_allocator() -> None:
+    subject = Bench(hybrid(), target=interpreted())
+    pages = subject.target.allocator.full_side.pages  # type: ignore[attr-defined]
+    subject.fresh(4)
+    guarded = pages.handed_out
+    assert guarded is not None, "slots that are handed out are guarded"
+    with attached(HostReads()):
+        subject.fresh(4)
+    assert pages.handed_out is guarded
