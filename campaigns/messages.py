@@ -77,12 +77,16 @@ class FuzzJob(Struct, frozen=True, kw_only=True, tag="fuzz"):
 
 
 class ReplayJob(Struct, frozen=True, kw_only=True, tag="replay"):
-    """Run one trace on one target. ``sanitized``: something outside watches the memory, so no guards of ours hide it."""
+    """Run one trace on one target. ``sanitized``: something outside watches the memory, so no guards of ours hide it.
+
+    ``costs``: probes look at what each call costs.
+    """
 
     where: Where
     trace: Trace
     laws_only: bool
     sanitized: bool = False
+    costs: bool = False
 
 
 class DeathJob(Struct, frozen=True, kw_only=True, tag="death"):

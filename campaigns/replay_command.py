@@ -63,6 +63,11 @@ from oracle.trace import Trace, read_trace
     type=click.Choice(TOOLS),
     help="Run it under this tool of NVIDIA's compute-sanitizer; what that reports is a finding.",
 )
+@click.option(
+    "--costs",
+    is_flag=True,
+    help="Look for host syncs and launches in each call; on our own targets those that break a promise are findings.",
+)
 def replay(
     trace: Path,
     targets: tuple[str, ...],
@@ -73,6 +78,7 @@ def replay(
     laws_only: bool,
     reference: bool,
     sanitizer: Tool | None,
+    costs: bool,
 ) -> int:
     """Run a saved trace and say what came back, one line for each operation.
 
@@ -106,7 +112,11 @@ def replay(
                 journal=str(Path(folder) / f"{number}.journal"),
             )
             job = ReplayJob(
-                where=where, trace=read, laws_only=laws_only, sanitized=sanitizer is not None
+                where=where,
+                trace=read,
+                laws_only=laws_only,
+                sanitized=sanitizer is not None,
+                costs=costs,
             )
             watch = None
             if sanitizer is not None:

@@ -61,18 +61,12 @@ class Worker:
             self._interrupted.set()
 
     def _do(self, job: Job) -> None:
-        if isinstance(job, ReplayJob) and job.sanitized:
-            from targets.fused.memory import leave_out_guards
-
-            leave_out_guards()
+        if isinstance(job, ReplayJob):
+            self._replay(job)
+            return
         target = make_target_of(job.where)
         keep_journal(job.where)
-        if isinstance(job, ReplayJob):
-            from campaigns.replay_worker import replay
-
-            self.tell(Started(target.versions, (job.trace.geometry.family,)))
-            replay(job, target, self.tell)
-        elif isinstance(job, DeathJob):
+        if isinstance(job, DeathJob):
             from campaigns.death_worker import shorten_death
 
             shorten_death(job, target, self.tell, self._interrupted.is_set)
@@ -83,6 +77,26 @@ class Worker:
             search(job, target, self.tell, self._interrupted.is_set)
         else:
             self._fuzz(job, target)
+
+    def _replay(self, job: ReplayJob) -> None:
+        from campaigns.replay_worker import replay, tell_costs
+        from targets.lost_device import EndsWithItsDevice
+
+        if job.sanitized:
+            from targets.fused.memory import leave_out_guards
+
+            leave_out_guards()
+        target = bare_target_of(job.where)
+        keep_journal(job.where)
+        self.tell(Started(target.versions, (job.trace.geometry.family,)))
+        if not job.costs:
+            replay(job, EndsWithItsDevice(target), self.tell)
+            return
+        from targets.probes.attaching import with_probes
+
+        probed = with_probes(target, job.where.device)
+        replay(job, EndsWithItsDevice(probed), self.tell)
+        tell_costs(job, probed, self.tell)
 
     def _fuzz(self, job: FuzzJob, target: Target) -> None:
         from campaigns.family_campaign import FamilyCampaign
@@ -112,10 +126,16 @@ class Worker:
 def make_target_of(where: Where) -> Target:
     """The target under test, which ends this process when its device is lost. Raises ``UsageError`` or ``TargetUnavailable``."""
     from targets.lost_device import EndsWithItsDevice
+
+    return EndsWithItsDevice(bare_target_of(where))
+
+
+def bare_target_of(where: Where) -> Target:
+    """The target under test, which may lose its device and go on. Raises ``UsageError`` or ``TargetUnavailable``."""
     from targets.registry import make_target
 
     cache = Path(where.cache) if where.cache is not None else None
-    return EndsWithItsDevice(make_target(where.target, device=where.device, cache=cache))
+    return make_target(where.target, device=where.device, cache=cache)
 
 
 def keep_journal(where: Where) -> None:
