@@ -39,7 +39,7 @@ def make_check(story: Story, names: Names, returned: Variable | None) -> Check:
     finding, hybrid = story.finding, story.trace.family == "hybrid-swa"
     if finding is None:
         return _whole_state(story, hybrid=hybrid)
-    if finding.kind in ("sync", "launches"):
+    if finding.kind in ("sync", "launches", "memory"):
         raise UsageError(
             f"a finding of the kind {finding.kind} has no script: look at it with `kvoracle replay`"
         )

@@ -17,9 +17,11 @@ from campaigns.known_findings import known_file
 from campaigns.known_update import update_known as update_file
 from campaigns.options import (
     NamedPath,
+    chosen_targets,
     fail_on_option,
     laws_only_option,
     level_option,
+    reference_option,
     target_options,
 )
 from campaigns.progress import Progress
@@ -90,6 +92,7 @@ LARGEST_SEED = 2**64 - 1
 )
 @fail_on_option
 @laws_only_option
+@reference_option
 def fuzz(
     targets: tuple[str, ...],
     families: tuple[Family, ...],
@@ -107,6 +110,7 @@ def fuzz(
     update_known: bool,
     fail_on: str | None,
     laws_only: bool,
+    reference: bool,
 ) -> int:
     """Judge allocators under random operation sequences.
 
@@ -133,7 +137,7 @@ def fuzz(
     """
     seconds, examples = check_budget(seconds, examples)
     options = FuzzOptions(
-        targets=list(dict.fromkeys(targets)),
+        targets=chosen_targets(targets, reference=reference),
         families=tuple(dict.fromkeys(families)) or FAMILIES,
         asked=bool(families),
         callers=callers,

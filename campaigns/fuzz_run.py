@@ -1,6 +1,6 @@
 """A fuzzing campaign as its main process runs it: a child for each target, their findings saved, the verdict at the end.
 
-Guarantees that a child that dies or stalls is a finding and that the target's other families still run, that what a child
+Guarantees that a child that dies or stalls is a finding and that another child goes on with the target, that what a child
 found before is saved, and that an interruption ends with a verdict too.
 """
 
@@ -10,10 +10,11 @@ import queue
 import tempfile
 from collections import deque
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from time import monotonic
 
-from campaigns.budget import share_examples, share_seconds
+from campaigns.budget import Share, share_examples, share_seconds
 from campaigns.child import STALL_SECONDS, Child, Gone, Inbox
 from campaigns.fuzz_options import FuzzOptions
 from campaigns.interruption import Interruption
@@ -22,6 +23,7 @@ from campaigns.messages import Broken, Event, FuzzJob, Job, Refused, Started
 from campaigns.output_folder import OutputFolder
 from campaigns.saving import Saver
 from campaigns.verdict import TargetVerdict, Verdict
+from oracle.geometry import Family
 
 SECONDS_AFTER_INTERRUPTION = 30.0
 """How long an interrupted campaign waits for its children to finish and its scripts to run."""
@@ -61,11 +63,11 @@ class FuzzRun:
         lanes = [
             Lane(
                 TargetVerdict(target, {}, []),
-                self._options.families,
+                shares,
                 self._saver,
                 self._options.known_on(target),
             )
-            for target in self._options.targets
+            for target, shares in zip(self._options.targets, self._shares(), strict=True)
         ]
         with tempfile.TemporaryDirectory(prefix="kvoracle-") as journals:
             try:
@@ -83,52 +85,51 @@ class FuzzRun:
 
     def _run_lanes(self, lanes: list[Lane], journals: Path) -> None:
         waiting = deque(enumerate(lanes))
-        jobs = self._shares(len(lanes))
+        ordinal = count()
         while waiting or self._lanes:
             while waiting and len(self._lanes) < self._options.workers and not self._is_stopping():
                 number, lane = waiting.popleft()
-                self._lanes[Child(jobs(number, lane, journals), journals, self._inbox)] = lane
+                job = self._job(f"{number}-{next(ordinal)}", lane, journals)
+                self._lanes[Child(job, journals, self._inbox)] = lane
             if self._is_stopping():
                 waiting.clear()
             self._hear(lambda number, lane: waiting.appendleft((number, lane)), lanes)
 
-    def _shares(self, count: int) -> Callable[[int, Lane, Path], Job]:
-        options = self._options
+    def _shares(self) -> list[dict[Family, Share]]:
+        """For each target, what each family gets."""
+        options, targets = self._options, len(self._options.targets)
         families = len(options.families)
-        seconds = (
-            None
-            if options.seconds is None
-            else share_seconds(options.seconds, count, options.workers) / families
-        )
-        examples = (
-            None if options.examples is None else share_examples(options.examples, count * families)
-        )
+        if options.seconds is not None:
+            seconds = share_seconds(options.seconds, targets, options.workers) / families
+            return [dict.fromkeys(options.families, Share(seconds=seconds))] * targets
+        shares = iter(share_examples(options.examples or 1, targets * families))
+        return [
+            {family: Share(examples=next(shares)) for family in options.families}
+            for _ in options.targets
+        ]
 
-        def job(number: int, lane: Lane, journals: Path) -> Job:
-            name = f"{number}-{len(lane.to_do)}-{len(lane.deaths)}.journal"
-            where = options.where(lane.verdict.target, journals / name)
-            death = lane.death_job(where, laws_only=options.laws_only)
-            if death is not None:
-                return death
-            places = [options.families.index(family) for family in lane.to_do]
-            return FuzzJob(
-                where=where,
-                families=lane.to_do,
-                asked=options.asked,
-                callers=options.callers,
-                level=options.level,
-                debug=options.debug,
-                laws_only=options.laws_only,
-                seed=options.seed,
-                known=lane.known,
-                replays_known=not lane.verdict.known,
-                seconds=None if seconds is None else seconds * len(places),
-                examples=None
-                if examples is None
-                else sum(examples[number * families + place] for place in places),
-            )
-
-        return job
+    def _job(self, name: str, lane: Lane, journals: Path) -> Job:
+        options = self._options
+        where = options.where(lane.verdict.target, journals / f"{name}.journal")
+        death = lane.death_job(where, laws_only=options.laws_only)
+        if death is not None:
+            return death
+        share = lane.take_up()
+        return FuzzJob(
+            where=where,
+            families=lane.to_do,
+            asked=options.asked,
+            callers=options.callers,
+            level=options.level,
+            debug=options.debug,
+            laws_only=options.laws_only,
+            seed=options.seed,
+            known=lane.known,
+            replays_known=not lane.verdict.known,
+            attempt=lane.attempt,
+            seconds=share.seconds,
+            examples=share.examples,
+        )
 
     def _hear(self, again: Callable[[int, Lane], None], lanes: list[Lane]) -> None:
         self._end_stalled()

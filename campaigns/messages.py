@@ -57,7 +57,8 @@ class FuzzJob(Struct, frozen=True, kw_only=True, tag="fuzz"):
 
     ``asked``: the person named the families, so that one which the target does not have is an error. ``debug`` None: the
     memory-pool debug mode is drawn for each example. ``known``: accepted findings, which are counted and not reduced;
-    ``replays_known``: their traces are run first.
+    ``replays_known``: their traces are run first. ``attempt``: how many children have died of these families before, so that
+    other traces are drawn.
     """
 
     where: Where
@@ -72,14 +73,20 @@ class FuzzJob(Struct, frozen=True, kw_only=True, tag="fuzz"):
     examples: int | None = None
     known: tuple[KnownEntry, ...] = ()
     replays_known: bool = False
+    attempt: int = 0
 
 
 class ReplayJob(Struct, frozen=True, kw_only=True, tag="replay"):
-    """Run one trace on one target."""
+    """Run one trace on one target. ``sanitized``: something outside watches the memory, so no guards of ours hide it.
+
+    ``costs``: probes look at what each call costs.
+    """
 
     where: Where
     trace: Trace
     laws_only: bool
+    sanitized: bool = False
+    costs: bool = False
 
 
 ExportFormat = Literal["script", "pytest", "markdown"]
@@ -139,6 +146,15 @@ class Tally(Struct, kw_only=True):
     steps: int = 0
     target_seconds: float = 0.0
     seconds: float = 0.0
+
+    def plus(self, later: Tally) -> Tally:
+        """Both together."""
+        return Tally(
+            traces=self.traces + later.traces,
+            steps=self.steps + later.steps,
+            target_seconds=self.target_seconds + later.target_seconds,
+            seconds=self.seconds + later.seconds,
+        )
 
 
 class Started(Struct, frozen=True, tag="started"):

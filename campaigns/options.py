@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from oracle.errors import UsageError
 from oracle.geometry import LEVELS
+
+FUSED, REFERENCE = "fused", "fused:reference"
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -43,6 +46,26 @@ def target_options(command: Function) -> Function:
         type=NamedPath(path_type=Path, file_okay=False),
         help="Where fetched releases are kept (default: KVORACLE_CACHE, else the user's cache).",
     )(command)
+
+
+def reference_option(command: Function) -> Function:
+    """``--reference``: the torch path of ``fused``."""
+    return click.option(
+        "--reference",
+        is_flag=True,
+        help="Run the torch path of the target 'fused' in place of its kernels.",
+    )(command)
+
+
+def chosen_targets(targets: Sequence[str], *, reference: bool) -> list[str]:
+    """The targets, each once; with ``reference``, ``fused`` by its torch path. Raises ``UsageError`` when it is not among them."""
+    if not reference:
+        return list(dict.fromkeys(targets))
+    if not {FUSED, REFERENCE} & set(targets):
+        raise UsageError(
+            f"--reference is about the target {FUSED!r}, which is not among {', '.join(targets)}"
+        )
+    return list(dict.fromkeys(REFERENCE if target == FUSED else target for target in targets))
 
 
 def laws_only_option(command: Function) -> Function:

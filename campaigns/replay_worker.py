@@ -6,12 +6,16 @@ Guarantees that every operation of the trace is told, also those after the end o
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from campaigns.messages import Discovered, Event, Replayed, ReplayJob
 from campaigns.wording import describe_call, describe_outcome
 from oracle.lockstep import CallRecord, Judging, Session
 from oracle.operations import kind_of
 from oracle.target import Target
+
+if TYPE_CHECKING:
+    from targets.probes.probed_target import ProbedTarget
 
 
 def replay(job: ReplayJob, target: Target, tell: Callable[[Event], None]) -> None:
@@ -41,6 +45,14 @@ def replay(job: ReplayJob, target: Target, tell: Callable[[Event], None]) -> Non
         told = _tell_findings(session, told, job, tell)
     if session.undefined:
         tell(Replayed(len(trace.operations), "end", f"undefined: {session.undefined}"))
+
+
+def tell_costs(job: ReplayJob, target: ProbedTarget, tell: Callable[[Event], None]) -> None:
+    """Tell what the calls of each method cost, after the replay."""
+    from targets.probes.attaching import cost_lines
+
+    lines = cost_lines(target) or ("no call was watched",)
+    tell(Replayed(len(job.trace.operations), "costs", "done", lines))
 
 
 def _tell_findings(

@@ -65,15 +65,12 @@ class Worker:
             self._interrupted.set()
 
     def _do(self, job: Job) -> None:
+        if isinstance(job, ReplayJob):
+            self._replay(job)
+            return
         target = make_target_of(job.where)
         keep_journal(job.where)
-        if isinstance(job, ReplayJob):
-            from campaigns.replay_worker import replay
-
-            families = (job.trace.geometry.family,)
-            self.tell(Started(target.versions, families, notes_of(target)))
-            replay(job, target, self.tell)
-        elif isinstance(job, ExportJob):
+        if isinstance(job, ExportJob):
             from campaigns.export_worker import export
 
             self.tell(Started(target.versions, ()))
@@ -89,6 +86,26 @@ class Worker:
             search(job, target, self.tell, self._interrupted.is_set)
         else:
             self._fuzz(job, target)
+
+    def _replay(self, job: ReplayJob) -> None:
+        from campaigns.replay_worker import replay, tell_costs
+        from targets.lost_device import EndsWithItsDevice
+
+        if job.sanitized:
+            from targets.fused.memory import leave_out_guards
+
+            leave_out_guards()
+        target = bare_target_of(job.where)
+        keep_journal(job.where)
+        self.tell(Started(target.versions, (job.trace.geometry.family,), notes_of(target)))
+        if not job.costs:
+            replay(job, EndsWithItsDevice(target), self.tell)
+            return
+        from targets.probes.attaching import with_probes
+
+        probed = with_probes(target, job.where.device)
+        replay(job, EndsWithItsDevice(probed), self.tell)
+        tell_costs(job, probed, self.tell)
 
     def _fuzz(self, job: FuzzJob, target: Target) -> None:
         from campaigns.family_campaign import FamilyCampaign
@@ -116,7 +133,14 @@ class Worker:
 
 
 def make_target_of(where: Where) -> Target:
-    """The target under test. Raises ``UsageError`` or ``TargetUnavailable``."""
+    """The target under test, which ends this process when its device is lost. Raises ``UsageError`` or ``TargetUnavailable``."""
+    from targets.lost_device import EndsWithItsDevice
+
+    return EndsWithItsDevice(bare_target_of(where))
+
+
+def bare_target_of(where: Where) -> Target:
+    """The target under test, which may lose its device and go on. Raises ``UsageError`` or ``TargetUnavailable``."""
     from targets.registry import make_target
 
     cache = Path(where.cache) if where.cache is not None else None

@@ -17,14 +17,19 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 from oracle.observation import Outcome
 from targets.eager.target import EagerTarget
+
+ASSERTED = "CUDA error: device-side assert triggered\\nCUDA kernel errors might be reported later"
+ILLEGAL = "Triton Error [CUDA]: an illegal memory access was encountered"
 
 
 class Misbehaving(EagerTarget):
     def __init__(self, argument, device):
         self.argument = argument
+        self.lost = ""
         super().__init__(device, name=f"misbehaving:{argument}")
         print("a target may print what it likes")
         self.notes = ("it is assumed to misbehave",) if argument == "assumes" else ()
@@ -47,9 +52,22 @@ class Misbehaving(EagerTarget):
                 return None
             if self.argument == "answers-words":
                 return Outcome(value=("one",), dtype="int64")
+            if self.argument == "hangs":
+                time.sleep(600)
+            if self.argument == "dies-once" and not Path("died").exists():
+                Path("died").touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            if self.argument == "asserts":
+                self.lost = ASSERTED
+            if self.argument == "reads-too-far":
+                self.lost = ILLEGAL
+                return Outcome()
+        if self.lost:
+            return Outcome(error="crash:AcceleratorError", message=self.lost)
         return super().apply(call)
 
     def snapshot(self):
+        self.fail_if_lost()
         if self.argument == "shows-nothing":
             return None
         return super().snapshot()
@@ -62,6 +80,15 @@ class Misbehaving(EagerTarget):
 
     def contract(self, family):
         return 7 if self.argument == "promises-a-number" else super().contract(family)
+
+    def reset(self, geometry, mode):
+        self.fail_if_lost()
+        super().reset(geometry, mode)
+
+    def fail_if_lost(self):
+        # As on a GPU: once it is lost, everything fails.
+        if self.lost:
+            raise RuntimeError(self.lost)
 """
 
 CommandIn = Callable[..., subprocess.CompletedProcess[str]]

@@ -42,6 +42,7 @@ BAD = {
     "a trace that is a folder": (["replay", ".", "eager"], "cannot read the trace"),
     "a trace that is none": (["replay", "file", "eager"], "is not a trace"),
     "an impossible geometry": (["replay", "impossible.json", "eager"], "page size 0"),
+    "a reference of nothing": (["fuzz", "eager", "--reference"], "--reference is about"),
     "a replay without a target": (["replay", "trace.json"], "TARGET"),
     "a replay on an unknown target": (["replay", "trace.json", "eagre"], "eagre"),
     "an export of nothing": (["export", "nothing.json", "--target", "eager"], "nothing.json"),
