@@ -41,7 +41,8 @@ class _Writer:
 
     def __init__(self, story: Story) -> None:
         self.story = story
-        self.unified = story.trace.family in BANDS
+        self.bands = BANDS.get(story.trace.geometry.family, ())
+        self.unified = bool(self.bands)
         self.names = Names(story.trace.geometry.page_size)
         self.every = UnifiedNames(story.trace.geometry.page_size)
         finding = story.finding
@@ -100,7 +101,7 @@ class _Writer:
             assert variable is not None
             variable.used = True
             named = variable.name
-        names = [f'"{name}"' for name in bands if name in BANDS[self.story.trace.family]]
+        names = [f'"{name}"' for name in bands if name in self.bands]
         return layout(group("wrote(", ["allocator", named, *names], ")"), BODY)
 
     def lines(self) -> list[str]:
