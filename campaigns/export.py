@@ -19,6 +19,7 @@ from campaigns.export_replay import RecordsDifferError, recorded_target
 from campaigns.export_run import run_script
 from campaigns.export_story import Story, tell
 from campaigns.export_templates import IMPORTS_HERE, helpers_for, imports_for, render_template
+from campaigns.export_unified_build import unified_functions
 from campaigns.messages import ExportFormat
 from campaigns.output_folder import write_whole
 from oracle.errors import UsageError
@@ -104,11 +105,14 @@ def _render(format_: str, story: Story, program: Program, build: Build, file_nam
         "geometry": story.trace.geometry,
         "mode": story.trace.mode,
         "hybrid": story.trace.family == "hybrid-swa",
+        "unified": story.trace.family in BANDS,
         "own": build.own,
         "attributes": build.attributes,
     }
     body = "\n".join(program.lines)
     helpers = helpers_for(body, **context)
+    if story.trace.family in BANDS:
+        helpers += unified_functions(body, story.trace.geometry, own=build.own)
     rendered = render_template(
         f"{format_}.py.j2",
         **context,
@@ -155,6 +159,7 @@ def _report(story: Story, target: str, build: Build, script: str, file_name: str
         mode=story.trace.mode,
         level_meaning=LEVEL_MEANINGS[story.trace.mode.level],
         hybrid=story.trace.family == "hybrid-swa",
+        unified=story.trace.family in BANDS,
         steps=steps,
         finding=finding,
         rule=build.rule(finding),

@@ -27,6 +27,7 @@ class Band:
     """
 
     lazy = False
+    table_class: type[PageTable] = PageTable
 
     def __init__(
         self,
@@ -56,7 +57,7 @@ class Band:
         self._reset()
 
     def _make_table(self) -> PageTable:
-        return PageTable(self.grid.ids, self.pages, self.page_size, self.device)
+        return self.table_class(self.grid.ids, self.pages, self.page_size, self.device)
 
     def _reset(self) -> None:
         self.holes = self.no_pages()

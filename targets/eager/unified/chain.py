@@ -15,8 +15,15 @@ if TYPE_CHECKING:
     from targets.eager.unified.band import Band
 
 
-def make_bands(geometry: Geometry, device: str, copies: list[PageCopy]) -> dict[BandName, Band]:
-    """The bands by name, FULL first, each knowing the others below and above it."""
+def make_bands(
+    geometry: Geometry,
+    device: str,
+    copies: list[PageCopy],
+    *,
+    end: type[EndBand] = EndBand,
+    floating: type[FloatingBand] = FloatingBand,
+) -> dict[BandName, Band]:
+    """The bands by name, FULL first, each knowing the others below and above it; ``end`` and ``floating`` are their classes."""
     buffer, grids = geometry.bytes_shared, geometry.grids()
     bands: dict[BandName, Band] = {}
     for name in BANDS[geometry.family]:
@@ -25,11 +32,9 @@ def make_bands(geometry: Geometry, device: str, copies: list[PageCopy]) -> dict[
         if name != "full":
             direction = "down" if direction == "up" else "up"
         if name == "swa" and "state" in BANDS[geometry.family]:
-            bands[name] = FloatingBand(*arguments, owner=False)
+            bands[name] = floating(*arguments, owner=False)
             continue
-        bands[name] = EndBand(
-            *arguments, direction=direction, lazy=buffer.lazy, owner=name != "swa"
-        )
+        bands[name] = end(*arguments, direction=direction, lazy=buffer.lazy, owner=name != "swa")
     order = low_to_high(geometry, bands)
     for index, band in enumerate(order):
         band.lower = order[:index][::-1]

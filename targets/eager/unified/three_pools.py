@@ -131,7 +131,7 @@ class ThreePoolAllocator(PeeredPool, StateRoom):
         if self.ensure_capacity(slots, slots):
             return True
         states = -(-pages * self._pair_bytes // self.state.page_bytes)
-        tree.evict_for_alloc(0, 0, states - freed)
+        tree.evict_for_alloc(0, 0, states - freed, lambda: self._within_reach(pages))
         return self.ensure_capacity(slots, slots)
 
     def _within_reach(self, pages: int) -> bool:
