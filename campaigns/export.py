@@ -60,10 +60,6 @@ def render(
     """
     if format not in FORMATS:
         raise UsageError(f"there is no export format {format!r}: use {', '.join(FORMATS)}")
-    if trace.geometry.family in BANDS:
-        raise UsageError(
-            f"no program can be made of a trace of the {trace.family} family yet: replay the trace"
-        )
     story = _story(trace, target, finding, session)
     program = write_program(story)
     build = make_build(target, trace.geometry, trace.mode)

@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner
 
 from campaigns.command_line import main
-from oracle.byte_buffer import Buffer
 from oracle.geometry import Geometry
 from oracle.operations import Alloc
 from oracle.trace import Trace, encode_trace
@@ -62,10 +61,6 @@ BAD = {
     "known findings too deep": (["fuzz", "eager", "--known", "deep.toml"], "known findings"),
     "a bisection over nothing": (["bisect", "trace.json", "--releases", ""], "'' is not among"),
     "a rediscovery over nothing": (["rediscover", "--releases", ""], "'' is not among"),
-    "an export of a unified family": (
-        ["export", "unified.json", "--target", "eager"],
-        "no program",
-    ),
     "an output without a name": (["fuzz", "eager", "--out", ""], "it is empty"),
     "a trace without a name": (["replay", "", "eager"], "it is empty"),
     "a fetch to no name": (["fetch", "sglang==0.5.23", "--into", ""], "it is empty"),
@@ -101,10 +96,6 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(
     )
     breach = msgspec.structs.replace(trace, may_break=("stail",))
     Path("breach.json").write_bytes(encode_trace(breach))
-    unified = Geometry(
-        family="unified-swa", size=0, buffer=Buffer(total_bytes=640, full_bytes=8, swa_bytes=8)
-    )
-    Path("unified.json").write_bytes(encode_trace(Trace(geometry=unified)))
     Path("release.toml").write_text(KNOWN.format(target="sglang==0.1", trace="trace.json"))
     Path("null.toml").write_text(KNOWN.format(target="eager", trace="\\u0000"))
     Path("deep.toml").write_text("a = " + "[" * 100_000)
