@@ -21,15 +21,15 @@ GATES = 2
 
 
 class Reserved(NamedTuple):
-    """Physical pages that were taken and are not bound yet: the holes ``drawn`` int64 ``[n]``, then ``count`` fresh ones.
+    """Physical pages that were taken and are not bound yet: the holes ``drawn`` int64 ``[n]``, then fresh ones.
 
-    Fresh pages are ``fresh``, ``fresh + step``, and so on.
+    Those are ``fresh_count`` pages: ``fresh``, ``fresh + step``, and so on.
     """
 
     drawn: torch.Tensor
     fresh: int
     step: int
-    count: int
+    fresh_count: int
 
 
 class Band:
