@@ -15,7 +15,7 @@ from oracle.fake_tree import FakeTree
 from oracle.kv_content import written_by
 from oracle.observation import Eviction, Outcome
 from targets.call_arguments import Arguments
-from targets.driver import classify
+from targets.driver import classify, finish
 from targets.eager.unified.eviction import TreeFrees
 from targets.eager.unified.ids import alloc
 
@@ -54,7 +54,9 @@ class Performer:
         value, dtype, error, message = None, "", "", ""
         try:
             value, dtype = _as_value(self._invoke(call, arguments, tree))
+            finish(self._device)
         except Exception as raised:  # noqa: BLE001 (everything an allocator raises is an observation)
+            value, dtype = None, ""
             error, message = classify(raised), str(raised)
         if call.overwrite:
             arguments.overwrite()

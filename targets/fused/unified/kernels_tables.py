@@ -14,7 +14,7 @@ from targets.fused.kernels_lists import floor_divide
 from targets.fused.launcher import Kernel
 
 TILE = 1024
-BIND_TILE = 128
+BIND_TILE = 64
 """Pages that one program binds: it compares each with each."""
 
 
