@@ -6,7 +6,7 @@ it passed after the returned slots were read. Numbers count on from call to call
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -95,15 +95,25 @@ class Performer:
         slots, names = written_by(call, outcome)
         if not slots:
             return
-        virtual = torch.tensor(slots, dtype=torch.int64, device=self._device)
-        numbers = torch.arange(self._number, self._number + len(slots), device=self._device)
+        virtual = self._on_device(slots)
+        numbers = range(self._number, self._number + len(slots))
         for band in (self._allocator.bands[n] for n in names if n in self._allocator.bands):
             table = band.table
             pages = table.v2p[virtual.div(band.page_size, rounding_mode="floor")]
-            there = pages > 0
             places = pages * band.page_size + virtual % band.page_size
-            table.content[places[there]] = numbers[there]
+            # Of slots that share a place the last one is read, which a device alone would not promise.
+            written = {
+                place: number
+                for page, place, number in zip(
+                    pages.tolist(), places.tolist(), numbers, strict=True
+                )
+                if page > 0
+            }
+            table.content[self._on_device(written)] = self._on_device(written.values())
         self._number += len(slots)
+
+    def _on_device(self, values: Iterable[int]) -> torch.Tensor:
+        return torch.tensor(list(values), dtype=torch.int64, device=self._device)
 
 
 def _as_value(result: Any) -> tuple[tuple[int, ...] | None, str]:

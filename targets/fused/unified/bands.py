@@ -27,7 +27,7 @@ class FusedBand(Band):
 
     def _make_table(self) -> FusedPageTable:
         table = FusedPageTable(self.grid.ids, self.pages, self.page_size, self.device)
-        self.hole_list = HoleList(table.on)
+        self.hole_list = HoleList(self.pages, table.on)
         return table
 
     @property

@@ -9,24 +9,20 @@ import torch
 
 from targets.fused.buffers import ENDLESS, Place
 
-FIRST_HOLES = 256
-"""Holes for which a list has room as soon as it has any."""
-
 
 class HoleList:
-    """``count`` physical pages at the beginning of ``buffer`` int64."""
+    """``count`` physical pages at the beginning of ``buffer`` int64. There is ``room`` for all that legal callers can free."""
 
-    def __init__(self, device: torch.device) -> None:
-        self.buffer = torch.empty(0, dtype=torch.int64, device=device)
+    def __init__(self, room: int, device: torch.device) -> None:
+        self.room = room
+        self.buffer = torch.empty(room, dtype=torch.int64, device=device)
         self.count = 0
 
     def adopt(self, pages: torch.Tensor) -> None:
         """The holes are ``pages`` int64 ``[n]``."""
-        count = pages.numel()
-        # Room is made here and not in front of the next free, which is to be one launch.
-        self.buffer = pages.new_empty(max(2 * count, FIRST_HOLES) if count else 0)
-        self.buffer[:count] = pages
-        self.count = count
+        self.buffer = self.buffer.new_empty(max(pages.numel(), self.room))
+        self.count = pages.numel()
+        self.view()[:] = pages
 
     def view(self) -> torch.Tensor:
         """The holes in order."""
@@ -37,6 +33,6 @@ class HoleList:
         needed = self.count + count
         if needed > self.buffer.numel():
             former = self.view()
-            self.buffer = self.buffer.new_empty(max(needed, 2 * self.count, FIRST_HOLES))
+            self.buffer = self.buffer.new_empty(2 * needed)
             self.buffer[: former.numel()] = former
         return self.buffer, self.count, ENDLESS
