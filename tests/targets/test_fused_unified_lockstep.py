@@ -27,6 +27,12 @@ def test_it_does_what_is_predicted_and_what_eager_does(family: Family, callers: 
     assert steps > 10 * TRACES[family], f"only {steps} calls were made"
 
 
+def test_an_allocator_that_lists_pages_beyond_its_band_still_answers() -> None:
+    session = run_trace(unified_trace("unified-swa", 393, "hostile"), [interpreted()])
+    assert session.undefined
+    assert [finding for finding in session.findings if finding.kind != "hazard"] == []
+
+
 @pytest.mark.parametrize(("seed", "callers"), [(106, "mixed"), (119, "hostile"), (151, "hostile")])
 def test_a_page_that_is_moved_to_nowhere_is_bound_to_nowhere(seed: int, callers: Callers) -> None:
     session = run_trace(unified_trace("unified-swa", seed, callers), [interpreted()])

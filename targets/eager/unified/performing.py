@@ -95,21 +95,17 @@ class Performer:
         slots, names = written_by(call, outcome)
         if not slots:
             return
-        virtual = self._on_device(slots)
-        numbers = range(self._number, self._number + len(slots))
         for band in (self._allocator.bands[n] for n in names if n in self._allocator.bands):
-            table = band.table
-            pages = table.v2p[virtual.div(band.page_size, rounding_mode="floor")]
-            places = pages * band.page_size + virtual % band.page_size
+            v2p, size = band.table.v2p.tolist(), band.page_size
             # Of slots that share a place the last one is read, which a device alone would not promise.
-            written = {
-                place: number
-                for page, place, number in zip(
-                    pages.tolist(), places.tolist(), numbers, strict=True
-                )
-                if page > 0
-            }
-            table.content[self._on_device(written)] = self._on_device(written.values())
+            written: dict[int, int] = {}
+            for number, slot in enumerate(slots, self._number):
+                virtual = slot // size
+                page = v2p[virtual] if -len(v2p) <= virtual < len(v2p) else 0
+                # A damaged allocator may name pages that the band has not got.
+                if 0 < page <= band.pages:
+                    written[page * size + slot % size] = number
+            band.table.content[self._on_device(written)] = self._on_device(written.values())
         self._number += len(slots)
 
     def _on_device(self, values: Iterable[int]) -> torch.Tensor:

@@ -37,6 +37,7 @@ class FusedBand(Band):
 
     @holes.setter
     def holes(self, pages: torch.Tensor) -> None:
+        """Set the list anew."""
         self.hole_list.adopt(pages)
 
     @property
@@ -51,6 +52,7 @@ class FusedBand(Band):
 
     @free_ids.setter
     def free_ids(self, ids: torch.Tensor | None) -> None:
+        """Set the list anew; None: the ids are another band's."""
         self.ring = None
         if ids is not None:
             self.ring = FreeList(ids.numel(), self.table.on, Side.BACK)
