@@ -105,11 +105,13 @@ class FusedBand(Band):
         """Move pages, pair by pair."""
         if not sources:
             return
+        # Only tables that a caller damaged name a page twice, and a device would leave open which pair stays.
+        in_order = not (self._owners_differ and _differ(destinations))
         self.table.move(
             self.page_list(sources),
             self.page_list(destinations),
             apart=set(sources).isdisjoint(destinations),
-            in_order=not (self._owners_differ and _differ(destinations)),
+            in_order=in_order,
         )
         self._owners_differ = True
         self.copies.extend(
