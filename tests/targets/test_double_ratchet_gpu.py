@@ -33,7 +33,7 @@ def watched(target: str, times: int) -> str:
     """What the script and the checker said of ``target``; skips where the checker cannot watch this GPU."""
     environment = {
         **os.environ,
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
         "PYTORCH_NO_CUDA_MEMORY_CACHING": "1",
     }
     done = subprocess.run(
