@@ -68,7 +68,7 @@ def perform(
             result = _invoke(allocator, call, arguments, reach)
         if isinstance(result, torch.Tensor):
             value, dtype = tuple(result.tolist()), str(result.dtype).removeprefix("torch.")
-        _finish(device)
+        finish(device)
     except Exception as raised:  # noqa: BLE001 (everything an allocator raises is an observation)
         value, dtype = None, ""
         error, message = classify(raised), str(raised)
@@ -108,7 +108,8 @@ def _invoke(allocator: object, call: Call, arguments: Arguments, reach: Reach) -
     return method(*arguments.positional, **arguments.named)
 
 
-def _finish(device: str) -> None:
+def finish(device: str) -> None:
+    """Wait until ``device`` did what was launched."""
     # An asynchronous device assert would otherwise surface in a later call, which did nothing wrong.
     if device.startswith("cuda"):
         torch.cuda.synchronize(device)

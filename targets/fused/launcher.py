@@ -80,31 +80,56 @@ class Kernel:
         First come the tensors ``given`` by callers, then ``arguments``, which are numbers and ``Address``es of ours, then the
         ``constants``; ``dtypes`` are those of the given tensors whose dtype is not always the same.
         """
-        index = device.index
-        kept = self._kept.get((index, constants, dtypes))
-        if kept is None or _current_device() != index:
+        kept = self._kept.get((device.index, constants, dtypes))
+        if kept is None or _current_device() != device.index:
             self._launch_and_keep(programs, given, arguments, constants, device, dtypes)
             return
-        run, function, metadata = kept
-        stream = _current_stream(index)
         # An address is handed over faster than a tensor, of which the launcher would have to ask it.
         places = [tensor.data_ptr() for tensor in given]
+        if not self._launch_kept(kept, programs, device, (*places, *arguments, *constants)):
+            self._launch_and_keep(programs, given, arguments, constants, device, dtypes)
+
+    def launch_mixed(
+        self,
+        programs: int,
+        arguments: tuple[torch.Tensor | int, ...],
+        constants: tuple[int, ...],
+        device: torch.device,
+        *dtypes: torch.dtype,
+    ) -> None:
+        """As ``launch``, for kernels whose tensors stand anywhere among their ``arguments``."""
+        kept = self._kept.get((device.index, constants, dtypes))
+        if kept is None or _current_device() != device.index:
+            self._launch_and_keep(programs, (), arguments, constants, device, dtypes)
+            return
+        places = [a.data_ptr() if isinstance(a, torch.Tensor) else a for a in arguments]
+        if not self._launch_kept(kept, programs, device, (*places, *constants)):
+            self._launch_and_keep(programs, (), arguments, constants, device, dtypes)
+
+    def _launch_kept(
+        self,
+        kept: tuple[Any, Any, Any],
+        programs: int,
+        device: torch.device,
+        arguments: tuple[int, ...],
+    ) -> bool:
+        """Whether the kept kernel could be launched directly."""
+        run, function, metadata = kept
+        stream = _current_stream(device.index)
         try:
-            run(
-                programs, 1, 1, stream, function, metadata, None, None, None,
-                *places, *arguments, *constants,
-            )  # fmt: skip
+            run(programs, 1, 1, stream, function, metadata, None, None, None, *arguments)
         except TypeError:
             # Another release of triton packs its arguments differently, and says so before it launches.
             self._keeps = False
             self._kept.clear()
-            self._launch_and_keep(programs, given, arguments, constants, device, dtypes)
+            return False
+        return True
 
     def _launch_and_keep(
         self,
         programs: int,
         given: tuple[torch.Tensor, ...],
-        arguments: tuple[int, ...],
+        arguments: tuple[torch.Tensor | int, ...],
         constants: tuple[int, ...],
         device: torch.device,
         dtypes: tuple[torch.dtype, ...],

@@ -11,7 +11,9 @@ import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 from oracle.geometry import FAMILIES
+from targets.eager.signals import Signals
 from targets.eager.target import EagerAllocator, EagerTarget
+from targets.eager.unified.families import UnifiedAllocator
 from targets.fused.launcher import prepare
 
 if TYPE_CHECKING:
@@ -41,16 +43,18 @@ class FusedTarget(EagerTarget):
         if way != "torch":
             self._fused = importlib.import_module("targets.fused.hybrid_swa")
             self._snapshots = importlib.import_module("targets.fused.snapshots")
+            self._unified = importlib.import_module("targets.fused.unified.families").FUSED_CLASSES
             self.versions["triton"] = importlib.metadata.version("triton")
         self.versions["kernels"] = way if reference or way != "torch" else WITHOUT_INTERPRETER
 
     def contract(self, family: str) -> Contract | None:
-        """As ``eager``; with kernels, None for the unified families, which have none yet."""
-        return super().contract(family) if self._fused is None or family in FAMILIES else None
+        """As ``eager``; with kernels, None for a family that has none."""
+        ours = self._fused is None or family in FAMILIES or family in self._unified
+        return super().contract(family) if ours else None
 
     def snapshot(self) -> AnySnapshot:
         """The whole state, read without changing it."""
-        if self._fused is None:
+        if self._fused is None or isinstance(self.allocator, UnifiedAllocator):
             return super().snapshot()
         state: Snapshot = self._snapshots.snapshot_of(self.allocator)
         if state.overwritten:
@@ -71,17 +75,21 @@ class FusedTarget(EagerTarget):
                 size, geometry.page_size, self._device, need_sort=need_sort
             )
             pools = [allocator]
+        elif geometry.family in self._unified:
+            make = self._unified[geometry.family]
+            unified: EagerAllocator = make(geometry, self._device, self._signals())
+            return unified
         else:
-            signals = importlib.import_module("targets.eager.signals")
             allocator = self._fused.FusedHybridSWAAllocator(
                 *(size, geometry.size_swa, geometry.page_size, self._device),
                 need_sort=need_sort,
-                signals=signals.Signals(
-                    self._recorder if self._exact else None, on_host=self._exact
-                ),
+                signals=self._signals(),
             )
             pools = [allocator.full_side, allocator.swa_side]
         for pool in pools:
             pool.pages.guards_slots = self._exact
         built: EagerAllocator = allocator
         return built
+
+    def _signals(self) -> Signals:
+        return Signals(self._recorder if self._exact else None, on_host=self._exact)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from targets.eager.unified.chain import BandClasses
 from targets.eager.unified.end_band import EndBand
 from targets.eager.unified.floating_band import FloatingBand
 from targets.eager.unified.full_and_state import FullAndStateAllocator
@@ -36,7 +37,7 @@ class _WrongEnd(EndBand):
 class HolesDrawnFromTheFrontier(TwoPoolAllocator):
     """Holes are taken from the frontier of a band instead of from its own end."""
 
-    end_class = _WrongEnd
+    band_classes = BandClasses(end=_WrongEnd)
 
 
 class _HeadFirst(EndBand):
@@ -49,7 +50,7 @@ class _HeadFirst(EndBand):
 class HolesDrawnFromTheHead(FullAndStateAllocator):
     """Holes are taken in the order in which they were left."""
 
-    end_class = _HeadFirst
+    band_classes = BandClasses(end=_HeadFirst)
 
 
 class _NoSentinel(PageTable):
@@ -67,7 +68,7 @@ class _EndWithoutSentinel(EndBand):
 class SentinelForgotten(TwoPoolAllocator):
     """The last entry of the tables is padding instead of the sentinel."""
 
-    end_class = _EndWithoutSentinel
+    band_classes = BandClasses(end=_EndWithoutSentinel)
 
 
 class _RetreatingFlush(EndBand):
@@ -84,7 +85,7 @@ class _RetreatingFlush(EndBand):
 class WatermarkMovedByLazyFlush(TwoPoolAllocator):
     """A flush without urgency gives the pages that it vacated back at once."""
 
-    end_class = _RetreatingFlush
+    band_classes = BandClasses(end=_RetreatingFlush)
 
 
 class _LastBatchOnly(EndBand):
@@ -102,7 +103,7 @@ class _LastBatchOnly(EndBand):
 class PendingBatchLost(TwoPoolAllocator):
     """A second flush under one event overwrites the pages that wait for it."""
 
-    end_class = _LastBatchOnly
+    band_classes = BandClasses(end=_LastBatchOnly)
 
 
 class _EventIgnored(EndBand):
@@ -117,7 +118,7 @@ class _EventIgnored(EndBand):
 class EventNotWaitedFor(TwoPoolAllocator):
     """Pages that a forward pass may still read are holes at once."""
 
-    end_class = _EventIgnored
+    band_classes = BandClasses(end=_EventIgnored)
 
 
 class _WritesIgnored(EndBand):
@@ -133,7 +134,7 @@ class _WritesIgnored(EndBand):
 class WrittenPagesMoved(TwoPoolAllocator):
     """A flush moves pages that the forward pass in flight is about to write."""
 
-    end_class = _WritesIgnored
+    band_classes = BandClasses(end=_WritesIgnored)
 
 
 class _GateIgnored(EndBand):
@@ -146,7 +147,7 @@ class _GateIgnored(EndBand):
 class ClosedGateIgnored(TwoPoolAllocator):
     """A flush moves pages behind a closed gate."""
 
-    end_class = _GateIgnored
+    band_classes = BandClasses(end=_GateIgnored)
 
 
 class _ContentLeft(PageTable):
@@ -162,7 +163,7 @@ class _EndMovesNoContent(EndBand):
 class MovesLeaveTheKvBehind(TwoPoolAllocator):
     """A move changes the tables and leaves the KV where it was."""
 
-    end_class = _EndMovesNoContent
+    band_classes = BandClasses(end=_EndMovesNoContent)
 
 
 class _OneByOne(PageTable):
@@ -180,7 +181,7 @@ class _FloatCopiesOneByOne(FloatingBand):
 class OverlappingPackOverwrites(ThreePoolAllocator):
     """A pack copies page by page, from below, over pages that it has still to copy."""
 
-    floating_class = _FloatCopiesOneByOne
+    band_classes = BandClasses(floating=_FloatCopiesOneByOne)
 
 
 class _OldOwnerKept(PageTable):
@@ -198,7 +199,7 @@ class _EndKeepsOldOwner(EndBand):
 class InverseEntryKept(TwoPoolAllocator):
     """A free forgets the page of a virtual page, but not the virtual page of that page."""
 
-    end_class = _EndKeepsOldOwner
+    band_classes = BandClasses(end=_EndKeepsOldOwner)
 
 
 class _IdsAtTheHead(EndBand):
@@ -211,7 +212,7 @@ class _IdsAtTheHead(EndBand):
 class IdsReturnedToTheHead(TwoPoolAllocator):
     """Freed ids go to the head of the free ones."""
 
-    end_class = _IdsAtTheHead
+    band_classes = BandClasses(end=_IdsAtTheHead)
 
 
 class _OneSided(FloatingBand):
@@ -225,7 +226,7 @@ class _OneSided(FloatingBand):
 class FloatDrawsFromOneEnd(ThreePoolAllocator):
     """The floating band always takes its holes from the low end."""
 
-    floating_class = _OneSided
+    band_classes = BandClasses(floating=_OneSided)
 
 
 class _NeverParked(FloatingBand):
@@ -237,7 +238,7 @@ class _NeverParked(FloatingBand):
 class EmptyFloatNotParked(ThreePoolAllocator):
     """A floating band with nothing live keeps its span."""
 
-    floating_class = _NeverParked
+    band_classes = BandClasses(floating=_NeverParked)
 
 
 class _RawBytes(FloatingBand):
@@ -249,7 +250,7 @@ class _RawBytes(FloatingBand):
 class FloatRoomInRawBytes(ThreePoolAllocator):
     """Room for the floating band is bytes divided by its page, not whole pages of its own grid."""
 
-    floating_class = _RawBytes
+    band_classes = BandClasses(floating=_RawBytes)
 
 
 class _FloatBehindGate(FloatingBand):
@@ -265,4 +266,4 @@ class _FloatBehindGate(FloatingBand):
 class FloatMovedBehindAGate(ThreePoolAllocator):
     """The floating band makes room although a gate forbids moves."""
 
-    floating_class = _FloatBehindGate
+    band_classes = BandClasses(floating=_FloatBehindGate)

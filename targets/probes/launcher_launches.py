@@ -14,6 +14,8 @@ import torch
 
 from targets.fused.launcher import Kernel
 
+LAUNCHES = ("launch", "launch_mixed")
+
 
 class LauncherLaunches:
     """What was seen in the last watched block: the names of ``kernels``, in order."""
@@ -25,15 +27,19 @@ class LauncherLaunches:
     def watch(self, _twins: Sequence[torch.Tensor] = ()) -> Iterator[None]:
         """Forget what was seen before and look while the block runs."""
         self.kernels = []
-        launch: Callable[..., None] = Kernel.launch
+        former = {name: getattr(Kernel, name) for name in LAUNCHES}
+        # Nothing is paid for counting while nobody counts.
+        for name, launch in former.items():
+            setattr(Kernel, name, self._counting(launch))
+        try:
+            yield
+        finally:
+            for name, launch in former.items():
+                setattr(Kernel, name, launch)
 
+    def _counting(self, launch: Callable[..., None]) -> Callable[..., None]:
         def count(kernel: Kernel, *arguments: Any) -> None:
             self.kernels.append(kernel.name)
             launch(kernel, *arguments)
 
-        # Nothing is paid for counting while nobody counts.
-        Kernel.launch = count  # type: ignore[assignment, method-assign]
-        try:
-            yield
-        finally:
-            Kernel.launch = launch  # type: ignore[method-assign]
+        return count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,8 +12,8 @@ import torch
 from oracle.geometry import Geometry
 from oracle.operations import Alloc, FreeSegment, Release
 from oracle.trace import Trace
-from targets.fused.launcher import Kernel
 from targets.fused.target import FusedTarget
+from targets.probes.launcher_launches import LauncherLaunches
 
 
 def interpreted() -> FusedTarget:
@@ -27,16 +27,9 @@ def interpreted() -> FusedTarget:
 @contextmanager
 def counted_launches() -> Iterator[list[str]]:
     """The names of the kernels launched in the block."""
-    names: list[str] = []
-    launch: Callable[..., None] = Kernel.launch
-
-    def count(kernel: Kernel, *arguments: Any) -> None:
-        names.append(kernel._function.__name__)
-        launch(kernel, *arguments)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Kernel, "launch", count)
-        yield names
+    launches = LauncherLaunches()
+    with launches.watch():
+        yield launches.kernels
 
 
 class Wordy(FusedTarget):

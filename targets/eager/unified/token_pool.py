@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from oracle.geometry import BANDS
-from targets.eager.unified.chain import make_bands
-from targets.eager.unified.end_band import EndBand
-from targets.eager.unified.floating_band import FloatingBand
+from targets.eager.unified.chain import BandClasses, make_bands
 from targets.eager.unified.stream import Event, InFlight
 
 if TYPE_CHECKING:
@@ -21,13 +19,13 @@ if TYPE_CHECKING:
     from oracle.geometry import Geometry
     from oracle.unified_observation import PageCopy
     from targets.eager.unified.band import Band
+    from targets.eager.unified.end_band import EndBand
 
 
 class TokenPool:
     """The FULL band of ``geometry`` with whatever shares its buffer; ``full`` owns the ids of tokens."""
 
-    end_class: type[EndBand] = EndBand
-    floating_class: type[FloatingBand] = FloatingBand
+    band_classes = BandClasses()
 
     def __init__(self, geometry: Geometry, device: str) -> None:
         self.geometry = geometry
@@ -36,7 +34,7 @@ class TokenPool:
         self.copies: list[PageCopy] = []
         self.events: dict[int, Event] = {}
         self.bands: dict[BandName, Band] = make_bands(
-            geometry, device, self.copies, end=self.end_class, floating=self.floating_class
+            geometry, device, self.copies, self.band_classes
         )
         self.full: EndBand = self.bands["full"]  # type: ignore[assignment]
         self.band_names = BANDS[geometry.family]
