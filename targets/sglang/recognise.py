@@ -77,7 +77,7 @@ def _unified(release: Release, version: str) -> tuple[dict[str, Contract], list[
         )
         for family in UNIFIED_FAMILIES
     }
-    known = {family: row for family, row in rows.items() if row is not None}
+    known: dict[str, Contract] = {family: row for family, row in rows.items() if row is not None}
     if has_unified(release) and not known:
         return {}, [
             "it has unified allocators, whose contract is not known before SGLang 0.5.20: they are left out"
