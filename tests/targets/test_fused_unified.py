@@ -186,6 +186,16 @@ def test_a_peer_that_is_given_back_twice_leads_to_the_sentinel_and_not_in_front_
     assert state.v2p[4] == -1
 
 
+def test_pages_that_cannot_be_paired_are_refused_before_a_launch() -> None:
+    table = bench().target.allocator.bands["full"].table  # type: ignore[attr-defined]
+    pages = torch.tensor([2, 3])
+    with counted_launches() as names:
+        for pair in (table.move, table.bind):
+            with pytest.raises(IndexError, match="cannot be paired"):
+                pair(pages, pages[:1])
+    assert names == []
+
+
 @pytest.mark.parametrize("times", [1, 2])
 def test_the_script_for_the_memory_checker_runs_to_its_end(
     times: int, capsys: pytest.CaptureFixture[str]

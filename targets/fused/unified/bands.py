@@ -96,7 +96,9 @@ class FusedBand(Band):
         self.released(count)
 
     def assert_bound(self, physical: list[int]) -> None:
-        """As the base form; sees whether two of the pages are bound to one."""
+        """As the base form; sees whether two of the pages are bound to one. Raises IndexError for one that the band has not got."""
+        if max(physical, default=0) > self.pages:
+            raise IndexError(f"{self.name} has {self.pages} pages, and would move one beyond them")
         owners = self.table.p2v[self.page_list(physical)].tolist()
         assert min(owners, default=1) > 0, f"{self.name} would move a page that is not bound"
         self._owners_differ = _differ(owners)

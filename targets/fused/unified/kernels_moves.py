@@ -27,7 +27,8 @@ def _move(
     first = inside & (within_page == 0)
     if LIFT:
         source = within(tl.load(sources + order, mask=inside, other=0), pages)
-        value = tl.load(content + source * page_size + within_page, mask=inside, other=0)
+        there = inside & (source < pages)
+        value = tl.load(content + source * page_size + within_page, mask=there, other=0)
         virtual = look_up(p2v, pages, source, first)
         forget(p2v, pages, source, first)
     else:
@@ -36,10 +37,11 @@ def _move(
     if LAY:
         destination = tl.load(destinations + order, mask=inside, other=0)
         place = within(destination, pages)
-        tl.store(content + place * page_size + within_page, value, mask=inside)
+        there = inside & (place < pages)
+        tl.store(content + place * page_size + within_page, value, mask=there)
         row = within(virtual, ids)
         tl.store(v2p + row, destination, mask=first & (row < ids))
-        tl.store(p2v + place, virtual, mask=first)
+        tl.store(p2v + place, virtual, mask=first & (place < pages))
     else:
         tl.store(held_content + index, value, mask=inside)
         tl.store(held_virtual + order, virtual, mask=first)

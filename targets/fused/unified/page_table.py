@@ -41,7 +41,8 @@ class FusedPageTable(PageTable):
         return out
 
     def bind(self, virtual: torch.Tensor, physical: torch.Tensor) -> None:
-        """Bind ``virtual`` to ``physical``, both int64 ``[n]``, pair by pair."""
+        """Bind ``virtual`` to ``physical``, both int64 ``[n]``, pair by pair. Raises IndexError when there are not as many of both."""
+        _assert_pairs(virtual, physical)
         count = virtual.numel()
         if count:
             bind.launch_mixed(
@@ -89,8 +90,10 @@ class FusedPageTable(PageTable):
         """Copy bound pages ``sources`` to ``destinations``, int64 ``[n]``, and bind their virtual pages there.
 
         ``apart``: no page is both, so that one launch is enough. ``in_order``: tables that are damaged name a page twice, and
-        the last pair is the one that stays, so that each is laid down by itself.
+        the last pair is the one that stays, so that each is laid down by itself. Raises IndexError, and moves nothing, when there
+        are not as many of both.
         """
+        _assert_pairs(sources, destinations)
         count, size = sources.numel(), self.page_size
         held = (self.v2p, self.content)
         if apart and not in_order:
@@ -122,3 +125,9 @@ class FusedPageTable(PageTable):
             (lift, lay, TILE),
             self.on,
         )
+
+
+def _assert_pairs(first: torch.Tensor, second: torch.Tensor) -> None:
+    # A kernel would read beyond the shorter list.
+    if first.numel() != second.numel():
+        raise IndexError(f"{first.numel()} pages cannot be paired with {second.numel()}")
