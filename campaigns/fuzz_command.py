@@ -10,6 +10,7 @@ from typing import Literal
 
 import click
 
+from campaigns.campaign_options import CampaignOptions
 from campaigns.fuzz_options import FuzzOptions, check_budget
 from campaigns.fuzz_run import FuzzRun
 from campaigns.interruption import Interruption
@@ -145,20 +146,22 @@ def fuzz(
     )
     if "" in options.targets:
         raise UsageError("a target has no name: 'kvoracle targets' lists the known ones")
-    verdict = _run(options, talks=form == "text")
-    code = _show(verdict, form)
+    verdict = run_campaign(options, talks=form == "text")
+    code = show_verdict(verdict, form)
     if update_known and options.known is not None and code in (CLEAN, FINDINGS):
         click.echo(update_file(options.known, verdict), err=True)
         return FINDINGS if verdict.has_expired() else CLEAN
     return code
 
 
-def _run(options: FuzzOptions, *, talks: bool) -> Verdict:
+def run_campaign(options: CampaignOptions, *, talks: bool) -> Verdict:
+    """Run a campaign to its end, or until the person stops it."""
     with Interruption() as interruption, Progress(first_line(options), talks=talks) as progress:
         return FuzzRun(options, progress, interruption).run()
 
 
-def _show(verdict: Verdict, form: Literal["text", "json"]) -> int:
+def show_verdict(verdict: Verdict, form: Literal["text", "json"]) -> int:
+    """Print the verdict in its form and return the exit code."""
     for problem in verdict.problems():
         click.echo(f"kvoracle: {' '.join(problem.split())}", err=True)
     judged = any(target.families for target in verdict.targets)

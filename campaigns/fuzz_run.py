@@ -1,4 +1,4 @@
-"""A fuzzing campaign as its main process runs it: a child for each target, their findings saved, the verdict at the end.
+"""A campaign as its main process runs it: a child for each target, their findings saved, the verdict at the end.
 
 Guarantees that a child that dies or stalls is a finding and that the target's other families still run, that what a child
 found before is saved, and that an interruption ends with a verdict too.
@@ -13,12 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
-from campaigns.budget import share_examples, share_seconds
+from campaigns.campaign_options import CampaignOptions
 from campaigns.child import STALL_SECONDS, Child, Gone, Inbox
-from campaigns.fuzz_options import FuzzOptions
 from campaigns.interruption import Interruption
 from campaigns.lane import Lane
-from campaigns.messages import Broken, Event, FuzzJob, Job, Refused, Started
+from campaigns.messages import Broken, Event, Job, Refused, Started
 from campaigns.output_folder import OutputFolder
 from campaigns.saving import Saver
 from campaigns.verdict import TargetVerdict, Verdict
@@ -45,7 +44,7 @@ class FuzzRun:
     """One campaign. ``run`` does it and gives the verdict. Raises ``UsageError`` when the folder cannot be written."""
 
     def __init__(
-        self, options: FuzzOptions, listener: Listener, interruption: Interruption
+        self, options: CampaignOptions, listener: Listener, interruption: Interruption
     ) -> None:
         self._options = options
         self._listener = listener
@@ -57,7 +56,7 @@ class FuzzRun:
         self._stopping_since: float | None = None
 
     def run(self) -> Verdict:
-        """Fuzz every target and return the verdict; the targets stand in the order in which they were named."""
+        """Judge every target and return the verdict; the targets stand in the order in which they were named."""
         lanes = [
             Lane(
                 TargetVerdict(target, {}, []),
@@ -83,52 +82,24 @@ class FuzzRun:
 
     def _run_lanes(self, lanes: list[Lane], journals: Path) -> None:
         waiting = deque(enumerate(lanes))
-        jobs = self._shares(len(lanes))
         while waiting or self._lanes:
             while waiting and len(self._lanes) < self._options.workers and not self._is_stopping():
                 number, lane = waiting.popleft()
-                self._lanes[Child(jobs(number, lane, journals), journals, self._inbox)] = lane
+                self._lanes[Child(self._job(number, lane, journals), journals, self._inbox)] = lane
             if self._is_stopping():
                 waiting.clear()
             self._hear(lambda number, lane: waiting.appendleft((number, lane)), lanes)
 
-    def _shares(self, count: int) -> Callable[[int, Lane, Path], Job]:
+    def _job(self, number: int, lane: Lane, journals: Path) -> Job:
         options = self._options
-        families = len(options.families)
-        seconds = (
-            None
-            if options.seconds is None
-            else share_seconds(options.seconds, count, options.workers) / families
+        name = f"{number}-{len(lane.to_do)}-{len(lane.deaths)}.journal"
+        where = options.where(lane.verdict.target, journals / name)
+        death = lane.death_job(where, laws_only=options.laws_only)
+        if death is not None:
+            return death
+        return options.job(
+            number, lane.to_do, where, known=lane.known, replays_known=not lane.verdict.known
         )
-        examples = (
-            None if options.examples is None else share_examples(options.examples, count * families)
-        )
-
-        def job(number: int, lane: Lane, journals: Path) -> Job:
-            name = f"{number}-{len(lane.to_do)}-{len(lane.deaths)}.journal"
-            where = options.where(lane.verdict.target, journals / name)
-            death = lane.death_job(where, laws_only=options.laws_only)
-            if death is not None:
-                return death
-            places = [options.families.index(family) for family in lane.to_do]
-            return FuzzJob(
-                where=where,
-                families=lane.to_do,
-                asked=options.asked,
-                callers=options.callers,
-                level=options.level,
-                debug=options.debug,
-                laws_only=options.laws_only,
-                seed=options.seed,
-                known=lane.known,
-                replays_known=not lane.verdict.known,
-                seconds=None if seconds is None else seconds * len(places),
-                examples=None
-                if examples is None
-                else sum(examples[number * families + place] for place in places),
-            )
-
-        return job
 
     def _hear(self, again: Callable[[int, Lane], None], lanes: list[Lane]) -> None:
         self._end_stalled()

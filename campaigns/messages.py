@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from oracle.finding import Finding
 from oracle.finding_pattern import FindingPattern, matches_any
-from oracle.geometry import Family, Level
+from oracle.geometry import Family, Geometry, Level
 from oracle.trace import Callers, Trace
+from strategies.serving.workload import Workload
 
 
 class Where(Struct, frozen=True, kw_only=True):
@@ -74,6 +75,23 @@ class FuzzJob(Struct, frozen=True, kw_only=True, tag="fuzz"):
     replays_known: bool = False
 
 
+class Day(Struct, frozen=True, kw_only=True):
+    """A day of simulated traffic: what it is served from, what it is like, and where its randomness starts."""
+
+    geometry: Geometry
+    workload: Workload
+    seed: int
+
+
+class SimulateJob(Struct, frozen=True, kw_only=True, tag="simulate"):
+    """Serve ``days`` from one target, each from a new allocator."""
+
+    where: Where
+    days: tuple[Day, ...]
+    level: Level
+    laws_only: bool
+
+
 class ReplayJob(Struct, frozen=True, kw_only=True, tag="replay"):
     """Run one trace on one target."""
 
@@ -113,7 +131,7 @@ class SearchJob(Struct, frozen=True, kw_only=True, tag="search"):
     least: int
 
 
-Job = FuzzJob | ReplayJob | DeathJob | SearchJob
+Job = FuzzJob | SimulateJob | ReplayJob | DeathJob | SearchJob
 
 
 class Tally(Struct, kw_only=True):
