@@ -19,6 +19,9 @@ from strategies.serving.workload import Workload
 STEPS_FOR_A_REQUEST = 500
 """No day takes more steps than this for each of its requests: a scheduler that does not get on must not run for ever."""
 
+FLUSHES = 0.05
+"""How likely a step that finds nothing to do flushes the cache."""
+
 
 def serve(caller: Caller, workload: Workload, seed: int) -> Steps:
     """The operations of a day, ``Drain`` last. Each must have been performed by ``caller`` before the next is asked for,
@@ -52,6 +55,6 @@ def _look_around(state: State) -> Steps:
 
 def _rest(state: State) -> Steps:
     """When nothing is left to do, a server may be told to flush its cache."""
-    if state.cached and state.draw.chance(0.02):
+    if state.cached and state.draw.chance(FLUSHES):
         state.cached.clear()
         yield op.Clear()
