@@ -83,6 +83,11 @@ LARGEST_SEED = 2**64 - 1
     is_flag=True,
     help="Write the file anew: without what is stale, with what was found.",
 )
+@click.option(
+    "--metamorphic",
+    is_flag=True,
+    help="Also run parts of each clean legal trace a second time in another way that must come to the same.",
+)
 @fail_on_option
 @laws_only_option
 def fuzz(
@@ -100,6 +105,7 @@ def fuzz(
     form: Literal["text", "json"],
     known: Path | None,
     update_known: bool,
+    metamorphic: bool,
     fail_on: str | None,
     laws_only: bool,
 ) -> int:
@@ -118,6 +124,7 @@ def fuzz(
       kvoracle fuzz sglang@~/sglang --family hybrid-swa --callers hostile
       kvoracle fuzz sglang==0.5.17 --callers legal --known docs/known_findings.toml
       kvoracle fuzz eager sglang==0.5.22 --examples 300 --seed 7 --format json
+      kvoracle fuzz sglang==0.5.23 --callers legal --metamorphic --laws-only
 
     \b
     Exit codes:
@@ -143,6 +150,7 @@ def fuzz(
         cache=cache,
         fail_on_hazard=fail_on == "hazard",
         known=known_file(known, update=update_known),
+        metamorphic=metamorphic,
     )
     if "" in options.targets:
         raise UsageError("a target has no name: 'kvoracle targets' lists the known ones")

@@ -41,6 +41,7 @@ class FuzzOptions(Struct, frozen=True, kw_only=True):
     cache: Path | None
     fail_on_hazard: bool
     known: KnownFile | None = None
+    metamorphic: bool = False
 
     @property
     def workers(self) -> int:
@@ -53,7 +54,8 @@ class FuzzOptions(Struct, frozen=True, kw_only=True):
         parts = [f"seed {self.seed}", f"callers {self.callers}", f"level {self.level}"]
         if self.debug is not None:
             parts.append("debug on" if self.debug else "debug off")
-        return [*parts, "laws only"] if self.laws_only else parts
+        parts += ["laws only"] if self.laws_only else []
+        return [*parts, "metamorphic"] if self.metamorphic else parts
 
     def job(
         self,
@@ -85,6 +87,7 @@ class FuzzOptions(Struct, frozen=True, kw_only=True):
             seed=self.seed,
             known=known,
             replays_known=replays_known,
+            metamorphic=self.metamorphic,
             seconds=seconds,
             examples=examples,
         )
@@ -104,6 +107,8 @@ class FuzzOptions(Struct, frozen=True, kw_only=True):
             switches += " --debug" if self.debug else " --no-debug"
         if self.laws_only:
             switches += " --laws-only"
+        if self.metamorphic:
+            switches += " --metamorphic"
         return f"found by kvoracle fuzz {shlex.quote(target)} {switches} --seed {self.seed}"
 
 

@@ -58,7 +58,7 @@ class FuzzJob(Struct, frozen=True, kw_only=True, tag="fuzz"):
 
     ``asked``: the person named the families, so that one which the target does not have is an error. ``debug`` None: the
     memory-pool debug mode is drawn for each example. ``known``: accepted findings, which are counted and not reduced;
-    ``replays_known``: their traces are run first.
+    ``replays_known``: their traces are run first. ``metamorphic``: relations between two runs are judged too.
     """
 
     where: Where
@@ -73,6 +73,7 @@ class FuzzJob(Struct, frozen=True, kw_only=True, tag="fuzz"):
     examples: int | None = None
     known: tuple[KnownEntry, ...] = ()
     replays_known: bool = False
+    metamorphic: bool = False
 
 
 class Day(Struct, frozen=True, kw_only=True):

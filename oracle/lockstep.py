@@ -300,7 +300,7 @@ def run_trace(
     *,
     keep_records: bool = False,
 ) -> Session:
-    """Run a whole trace; the session holds the findings. Raises ``UsageError`` as ``Session`` does."""
+    """Run a whole trace; the session holds the findings, that of the trace's relation last. Raises ``UsageError`` as ``Session`` does."""
     session = Session(
         targets,
         trace.geometry,
@@ -314,7 +314,17 @@ def run_trace(
         if session.finished:
             break
         session.step(operation)
+    session.findings += relation_findings(trace, targets)
     return session
+
+
+def relation_findings(trace: Trace, targets: Sequence[Target]) -> list[Finding]:
+    """What each target's two runs say of the relation that the trace names, if it names one."""
+    # Relations are judged by sessions of their own.
+    from oracle.metamorphic import judge_relation
+
+    found = [judge_relation(trace, target) for target in targets] if trace.relation else []
+    return [finding for finding in found if finding is not None]
 
 
 def _next_call(plan: Plan, outcome: Outcome) -> Planned | None:
