@@ -27,7 +27,7 @@ HYBRID_PATTERNS = {
 
 
 def day(
-    family: Family, page_size: int, *, requests: int = 60, sharing: bool = True, seed: int = 0
+    family: Family, page_size: int, *, requests: int = 50, sharing: bool = True, seed: int = 0
 ) -> Trace:
     geometry = serving_geometry(family, page_size, need_sort=seed % 2 == 1)
     workload = Workload(requests=requests, sharing=sharing)
@@ -45,7 +45,7 @@ def test_a_day_is_legal_and_nothing_of_it_comes_to_no_call(
     geometry = serving_geometry(family, page_size)
     session = Session([ReferenceTarget()], geometry, Mode(level="strict"), "legal")
     idle: Counter[str] = Counter()
-    for operation in serve(session.caller, Workload(requests=40, sharing=sharing), 5):
+    for operation in serve(session.caller, Workload(requests=25, sharing=sharing), 5):
         if session.step(operation) == "skipped":
             idle[op.kind_of(operation)] += 1
     assert set(idle) <= NO_CALL, idle
