@@ -61,6 +61,11 @@ MOST_REQUESTS = 100_000
     show_default=True,
     help="Whether the allocator stages what is freed and keeps its free list sorted.",
 )
+@click.option(
+    "--optimistic",
+    is_flag=True,
+    help="Ask the allocator first and make room when it refuses, instead of the other way round.",
+)
 @level_option("off", "How the allocator's own invariants speak.")
 @click.option(
     "--seed",
@@ -93,6 +98,7 @@ def simulate(
     size: int | None,
     size_swa: int | None,
     need_sort: bool,
+    optimistic: bool,
     level: Level,
     seed: int | None,
     device: str,
@@ -131,6 +137,7 @@ def simulate(
         size=size,
         size_swa=size_swa,
         need_sort=need_sort,
+        optimistic=optimistic,
         level=level,
         laws_only=laws_only,
         seed=secrets.randbits(32) if seed is None else seed,

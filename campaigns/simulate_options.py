@@ -32,6 +32,7 @@ class SimulateOptions(Struct, frozen=True, kw_only=True):
     size: int | None
     size_swa: int | None
     need_sort: bool
+    optimistic: bool
     level: Level
     laws_only: bool
     seed: int
@@ -51,6 +52,8 @@ class SimulateOptions(Struct, frozen=True, kw_only=True):
         parts = [f"seed {self.seed}", f"requests {self.requests}", f"level {self.level}"]
         if self.need_sort:
             parts.append("need_sort")
+        if self.optimistic:
+            parts.append("optimistic")
         return [*parts, "laws only"] if self.laws_only else parts
 
     def days(self) -> Iterator[Day]:
@@ -68,7 +71,9 @@ class SimulateOptions(Struct, frozen=True, kw_only=True):
                 for sharing in (True, False) if self.sharing is None else (self.sharing,):
                     yield Day(
                         geometry=geometry,
-                        workload=Workload(requests=self.requests, sharing=sharing),
+                        workload=Workload(
+                            requests=self.requests, sharing=sharing, optimistic=self.optimistic
+                        ),
                         seed=seed_of(self.seed, (family, page_size, sharing)),
                     )
 
@@ -86,6 +91,8 @@ class SimulateOptions(Struct, frozen=True, kw_only=True):
         switches = f"--requests {self.requests} --level {self.level}"
         if self.need_sort:
             switches += " --need-sort"
+        if self.optimistic:
+            switches += " --optimistic"
         if self.laws_only:
             switches += " --laws-only"
         return f"found by kvoracle simulate {shlex.quote(target)} {switches} --seed {self.seed}"

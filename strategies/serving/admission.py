@@ -51,6 +51,12 @@ def admit(state: State) -> Steps:
     yield from _begin_waiting(state)
     batch = [job for job in state.running if not job.is_prefilled][:MOST_IN_A_BATCH]
     growth = {job: min(job.prompt - job.committed, state.lengths.chunk) for job in batch}
+    if batch and state.workload.optimistic:
+        before = {job: job.length for job in batch}
+        yield from _extend(state, batch, growth)
+        batch = [job for job in batch if job.length == before[job]]
+        if not batch:
+            return
     while batch:
         pages = sum(state.new_pages(job.length, growth[job]) for job in batch)
         yield from make_room(state, pages)
@@ -72,11 +78,12 @@ def _begin_waiting(state: State) -> Steps:
         if beside >= MOST_IN_A_BATCH:
             return
         wanted = state.pages(job.prompt) + 1
-        if state.running and not state.fits(wanted - state.cached_pages()):
-            return
-        yield from make_room(state, wanted)
-        if state.running and not state.fits(wanted):
-            return
+        if not state.workload.optimistic:
+            if state.running and not state.fits(wanted - state.cached_pages()):
+                return
+            yield from make_room(state, wanted)
+            if state.running and not state.fits(wanted):
+                return
         state.waiting.popleft()
         state.running.append(job)
         fits = state.fits(state.pages(job.prompt))

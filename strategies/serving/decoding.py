@@ -13,22 +13,31 @@ MOST_IN_A_CALL = 16
 
 def decode(state: State) -> Steps:
     """Every request whose prompt is there makes its step, after requests were retracted for whom there is no room."""
-    yield from _find_room(state)
-    ready = [job for job in state.running if job.is_prefilled and job.row is not None]
-    plain = [job for job in ready if not job.draft]
-    yield from _decode_plain(state, [job for job in plain if job.committed == job.length])
-    drafting = [job for job in ready if job.draft]
-    yield from _allocate_ahead(state, drafting)
-    for job in plain:
-        _accept(job, 1)
-    for job in drafting:
-        _accept(job, state.draw.between(1, job.draft))
+    if state.workload.optimistic:
+        yield from _allocate(state)
+    if any(_wanted(job) for job in _ready(state)):
+        yield from _find_room(state)
+        yield from _allocate(state)
+    for job in _ready(state):
+        _accept(job, state.draw.between(1, job.draft) if job.draft else 1)
         if job.gives_back:
             yield from roll_back(state, job)
-    for job in ready:
         if job.output <= 0:
             state.running.remove(job)
             state.finished.append(job)
+
+
+def _ready(state: State) -> list[Job]:
+    """The requests whose prompt is there."""
+    return [job for job in state.running if job.is_prefilled and job.row is not None]
+
+
+def _allocate(state: State) -> Steps:
+    """Slots for everybody who has none left over; whoever is refused still has none."""
+    ready = _ready(state)
+    plain = [job for job in ready if not job.draft and _wanted(job)]
+    yield from _decode_plain(state, plain)
+    yield from _allocate_ahead(state, [job for job in ready if job.draft])
 
 
 def _accept(job: Job, tokens: int) -> None:
@@ -47,8 +56,7 @@ def _wanted(job: Job) -> int:
 def _find_room(state: State) -> Steps:
     """Evict, then retract the youngest, until the step fits; the last one left that does not fit is ended."""
     while True:
-        ready = [job for job in state.running if job.is_prefilled and job.row is not None]
-        pages = sum(state.new_pages(job.length, _wanted(job)) for job in ready)
+        pages = sum(state.new_pages(job.length, _wanted(job)) for job in _ready(state))
         yield from make_room(state, pages)
         if state.fits(pages):
             return

@@ -22,6 +22,7 @@ class Workload(Struct, frozen=True, kw_only=True):
 
     ``speculative``, ``loaded`` and ``remote`` are the parts of the requests that decode speculatively, whose prefix is
     loaded from outside, and whose prompt was computed elsewhere (tail preallocation). ``most_running`` bounds the batch.
+    ``optimistic``: the scheduler asks the allocator first and makes room when it is refused, instead of the other way round.
     """
 
     requests: int = 1000
@@ -30,6 +31,7 @@ class Workload(Struct, frozen=True, kw_only=True):
     loaded: float = 0.1
     remote: float = 0.1
     most_running: int = 8
+    optimistic: bool = False
     longest_output: int = 40
     longest_draft: int = 6
     prompts: int = 12

@@ -111,12 +111,31 @@ def test_a_day_on_an_allocator_is_the_day_that_the_prediction_foretold() -> None
     assert not run_trace(trace, [ReferenceTarget()]).findings
 
 
+@pytest.mark.parametrize("optimistic", [True, False])
 @pytest.mark.parametrize("pages", [1, 2, 5])
-def test_a_pool_that_is_much_too_small_ends_the_day_all_the_same(pages: int) -> None:
+def test_a_pool_that_is_much_too_small_ends_the_day_all_the_same(
+    pages: int, optimistic: bool
+) -> None:
     geometry = Geometry(family="hybrid-swa", size=pages * 4, size_swa=pages * 4, page_size=4)
-    trace = simulated_trace(geometry, current_contract("hybrid-swa"), Workload(requests=30), 1)
+    workload = Workload(requests=8, optimistic=optimistic)
+    trace = simulated_trace(geometry, current_contract("hybrid-swa"), workload, 1)
     assert isinstance(trace.operations[-1], op.Drain)
     assert not run_trace(trace, [ReferenceTarget()]).findings
+
+
+@pytest.mark.parametrize("optimistic", [True, False])
+def test_only_an_optimistic_scheduler_is_ever_refused(optimistic: bool) -> None:
+    geometry = serving_geometry("hybrid-swa", 4)
+    workload = Workload(requests=40, sharing=False, optimistic=optimistic)
+    trace = simulated_trace(geometry, current_contract("hybrid-swa"), workload, 1)
+    session = run_trace(trace, [ReferenceTarget()], keep_records=True)
+    assert not session.findings
+    refused = [
+        record.call.method
+        for record in session.records or ()
+        if record.call.method.startswith("alloc") and record.got.value is None
+    ]
+    assert bool(refused) == optimistic, refused
 
 
 def test_sizes_that_no_allocator_can_have_are_refused() -> None:
