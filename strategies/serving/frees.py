@@ -8,11 +8,18 @@ from oracle.ownership import Request
 from strategies.serving.job import Job
 from strategies.serving.state import State, Steps
 
+REUSED_AT_ONCE = 0.3
+
+
+def reuses_rows(state: State) -> bool:
+    """Whether what is freed lies in a row of the request table that gets other content at once (§3: deferred tensors are cloned)."""
+    return state.draw.chance(REUSED_AT_ONCE)
+
 
 def release(state: State, row: Request) -> Steps:
     """The whole row goes back, pages that another row holds are let go (§11.3)."""
     if state.is_live(row):
-        yield op.Release(request=state.index(row))
+        yield op.Release(request=state.index(row), overwrite=reuses_rows(state))
 
 
 def free_pages(
@@ -21,16 +28,19 @@ def free_pages(
     """``pages`` pages of the row from ``page`` on; as a set where the allocator has no segment form (§13.1)."""
     if pages < 1 or not state.is_live(row):
         return
-    request = state.index(row)
+    request, overwrite = state.index(row), reuses_rows(state)
     if state.caller.has(method):
-        yield op.FreeSegment(method=method, request=request, page=page, pages=pages - 1)
+        yield op.FreeSegment(
+            method=method, request=request, page=page, pages=pages - 1, overwrite=overwrite
+        )
         return
-    slots = state.books.page_slots(row, page, pages)
+    full_only = method == "free_full_segment" and state.caller.has("free_full")
     yield op.Free(
-        method="free_full" if method == "free_full_segment" else "free",
+        method="free_full" if full_only else "free",
         request=request,
         first=page * state.page_size,
-        count=len(slots) - 1,
+        count=len(state.books.page_slots(row, page, pages)) - 1,
+        overwrite=overwrite,
     )
 
 
@@ -54,7 +64,7 @@ def evict_window(state: State, job: Job) -> Steps:
     job.evicted = threshold
     pages = state.evictable(job.row, threshold // size)
     if pages:
-        yield op.Evict(request=state.index(job.row), pages=pages - 1)
+        yield op.Evict(request=state.index(job.row), pages=pages - 1, overwrite=reuses_rows(state))
 
 
 def evict_windows(state: State) -> Steps:

@@ -61,20 +61,28 @@ def reduced_on(
     return reduction, counting
 
 
-@pytest.mark.parametrize(
-    "methods",
-    [
-        ["free_segments", "free_group_end", "alloc_extend"],
-        ["alloc_extend", "free_group_begin", "free_segments"],
-    ],
-)
-def test_what_is_rare_in_a_day_gets_as_short_as_it_can(methods: list[str]) -> None:
+def late_sequences(trace: Trace) -> list[list[str]]:
+    """Three methods in a row that the trace first calls in this order after its first ``LONG`` operations, the latest last."""
+    session = run_trace(trace, [ReferenceTarget()], keep_records=True)
+    records = session.records or []
+    first: dict[tuple[str, ...], int] = {}
+    for index in range(2, len(records)):
+        methods = tuple(record.call.method for record in records[index - 2 : index + 1])
+        first.setdefault(methods, records[index].index)
+    late = sorted((index, methods) for methods, index in first.items() if index > LONG)
+    return [list(methods) for _, methods in late]
+
+
+@pytest.mark.parametrize("which", [0, -1])
+def test_what_is_rare_in_a_day_gets_as_short_as_it_can(which: int) -> None:
+    trace = long_day()
+    methods = late_sequences(trace)[which]
+
     def leaks(calls: list[Call]) -> bool:
         return [call.method for call in calls[-3:]] == methods
 
-    trace = long_day()
     reduction, counting = reduced_on(leaks, trace)
-    assert len(reduction.trace.operations) <= 6, reduction.trace.operations
+    assert len(reduction.trace.operations) <= 8, reduction.trace.operations
     assert counting.operations <= 10 * len(trace.operations)
 
 
