@@ -12,16 +12,16 @@ MOST_IN_A_BATCH = 4
 LONGEST_PROMPT_BLOCKS = 12
 QUIET, BUSY = 0.1, 0.6
 """Arrivals for each step of the scheduler, at night and at noon."""
-STEPS_OF_A_PHASE = 60
+NIGHT, NOON = 120, 60
+"""How many steps each lasts: at night the server catches up and has idle moments."""
 
 
 def arrive(state: State, step: int) -> None:
     """New requests come in: few and many of them in turn."""
-    rate = BUSY if step // STEPS_OF_A_PHASE % 2 else QUIET
-    while state.to_come and state.draw.chance(rate):
+    rate = QUIET if step % (NIGHT + NOON) < NIGHT else BUSY
+    if state.to_come and state.draw.chance(rate):
         state.to_come -= 1
         state.waiting.append(new_job(state))
-        rate -= 1 if rate > 1 else rate
 
 
 def new_job(state: State) -> Job:
