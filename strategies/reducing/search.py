@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
 from oracle.finding import Finding
@@ -78,5 +77,8 @@ class Search:
 
 
 def _key_of(trace: Trace) -> bytes:
-    """A digest rather than the trace itself: hundreds of long traces are remembered."""
-    return hashlib.blake2b(msgspec.json.encode(trace), digest_size=16).digest()
+    """A digest rather than the trace itself: hundreds of long traces are remembered.
+
+    Of the representation, because JSON leaves a default out only where it is the very same object.
+    """
+    return hashlib.blake2b(repr(trace).encode(), digest_size=16).digest()
