@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import pytest
 
 from campaigns.known_findings import KnownFindings, read_known
 from campaigns.rediscovery import Baseline
+from campaigns.variables import check_variables, is_ours
 from oracle.errors import KvoracleError
 from oracle.geometry import FAMILIES, LEVELS
 from oracle.target import Target
@@ -31,8 +31,6 @@ if shutil.which("nvidia-smi") is None:
     os.environ.setdefault("TRITON_INTERPRET", "1")
 
 DEFAULT_TARGET = "eager"
-PREFIX = "KVORACLE_"
-KNOWN_VARIABLES = ("KVORACLE_CACHE", "KVORACLE_KERNELS")
 
 TARGETS: pytest.StashKey[dict[str, Target]] = pytest.StashKey()
 SEED: pytest.StashKey[int] = pytest.StashKey()
@@ -69,7 +67,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Check the environment and make the targets that were asked for. Raises ``pytest.UsageError`` with one sentence."""
-    _check_variables()
+    try:
+        check_variables(os.environ)
+    except KvoracleError as error:
+        raise pytest.UsageError(str(error)) from None
     register_profiles()
     config.stash[SEED] = _seed(config)
     config.stash[TARGETS] = {}
@@ -95,7 +96,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     """What the run depends on."""
     made = config.stash[TARGETS]
     names = [_with_versions(name, target.versions) for name, target in made.items()]
-    variables = [f"{name}={os.environ[name]}" for name in sorted(os.environ) if _is_ours(name)]
+    variables = [f"{name}={os.environ[name]}" for name in sorted(os.environ) if is_ours(name)]
     option = config.getoption
     return [
         f"kvoracle targets: {', '.join(names) or _default_with_versions()}, "
@@ -165,20 +166,6 @@ def target_named(config: pytest.Config, specification: str) -> Target:
     if specification not in made:
         made[specification] = make_target(specification, device=config.getoption("--fuzz-device"))
     return made[specification]
-
-
-def _is_ours(name: str) -> bool:
-    return name.startswith(PREFIX)
-
-
-def _check_variables() -> None:
-    for name in sorted(os.environ):
-        if _is_ours(name) and name not in KNOWN_VARIABLES:
-            close = get_close_matches(name, KNOWN_VARIABLES, n=1)
-            advice = (
-                f"did you mean {close[0]}?" if close else f"known are {', '.join(KNOWN_VARIABLES)}"
-            )
-            raise pytest.UsageError(f"the environment variable {name} means nothing: {advice}")
 
 
 def _seed(config: pytest.Config) -> int:

@@ -15,6 +15,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import checkout  # noqa: F401 (finds the packages of this checkout, before they are imported)
 import torch
 from allocator_calls import Measured, calls, makers_of
 

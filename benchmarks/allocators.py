@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import checkout  # noqa: F401 (finds the packages of this checkout, before they are imported)
 import torch
 
 TARGETS = ("fused", "eager", "sglang==0.5.19", "sglang==0.5.20", "sglang==0.5.23")

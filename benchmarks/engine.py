@@ -20,6 +20,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import checkout  # noqa: F401 (finds the packages of this checkout, before they are imported)
 from hypothesis import seed as with_seed
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
@@ -161,12 +162,18 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
+def _at_least_one(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of 1 or more")
+    return int(text)
+
+
 def main() -> None:
     """Measure each family and print the table."""
     parser = argparse.ArgumentParser(description="What a step costs, and where the time goes.")
-    parser.add_argument("--examples", type=int, default=100)
-    parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--examples", type=_at_least_one, default=100)
+    parser.add_argument("--steps", type=_at_least_one, default=50)
+    parser.add_argument("--rounds", type=_at_least_one, default=5)
     parser.add_argument("--callers", choices=CALLERS, default="legal")
     options = parser.parse_args()
     print_machine(options)

@@ -1,5 +1,5 @@
 """``python -m campaigns`` is ``kvoracle``."""
 
-from campaigns.command_line import main
+from campaigns.start import main
 
-main(prog_name="kvoracle")
+main()

@@ -15,7 +15,7 @@ from campaigns.deaths import death_finding
 from campaigns.interruption import Interruption
 from campaigns.lane import problem_of
 from campaigns.messages import Broken, Discovered, Event, Refused, ReplayJob, Started, Where
-from campaigns.options import laws_only_option, level_option, target_options
+from campaigns.options import NamedPath, laws_only_option, level_option, target_options
 from campaigns.result_cache import ResultCache
 from campaigns.verdict import CLEAN, FINDINGS, INTERRUPTED, USAGE
 from oracle.finding import Finding
@@ -24,7 +24,7 @@ from oracle.trace import Trace, read_trace
 
 
 @click.command()
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("trace", type=NamedPath(path_type=Path))
 @click.option("--releases", help="Which: 0.5.14..0.5.20, or several with commas (default: all).")
 @level_option(None, "How the allocator's invariants speak (default: as the trace says).")
 @click.option("--jobs", type=click.IntRange(1), help="Processes at once (default: one a core).")
@@ -73,13 +73,19 @@ def bisect(
     read = read_trace(trace)
     if level is not None:
         read = msgspec.structs.replace(read, mode=msgspec.structs.replace(read.mode, level=level))
-    chosen = releases_in(releases) if releases else RELEASES
+    chosen = RELEASES if releases is None else releases_in(releases)
     one = Bisection(read, chosen, device=device, cache=cache, laws_only=laws_only)
     results = one.run(jobs or cores(), fresh=fresh)
     if form == "json":
-        click.echo(document(read, results), nl=False)
+        click.echo(document(read, results, interrupted=one.interrupted), nl=False)
     else:
-        click.echo("\n".join([*table(results), "", *conclusions(results)]))
+        # Where releases are missing, which one was the first is not known.
+        end = (
+            [f"Interrupted: {len(results)} of {len(chosen)} releases were run."]
+            if one.interrupted
+            else conclusions(results)
+        )
+        click.echo("\n".join([*table(results), "", *end]))
     problems = [result.sentence for result in results if result.status == "problem"]
     for problem in dict.fromkeys(problems):
         click.echo(f"kvoracle: {' '.join(problem.split())}", err=True)

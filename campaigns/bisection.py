@@ -150,14 +150,16 @@ def _because(change: Change, results: Sequence[ReleaseResult]) -> str:
     return "the oldest release that was run"
 
 
-def document(trace: Trace, results: Sequence[ReleaseResult]) -> bytes:
-    """The result as JSON with a final newline."""
-    found = changes(results)
-    content = {
+def document(trace: Trace, results: Sequence[ReleaseResult], *, interrupted: bool = False) -> bytes:
+    """The result as JSON with a final newline; ``interrupted``: releases are missing, so that no change can be named."""
+    found = [] if interrupted else changes(results)
+    content: dict[str, object] = {
         "family": trace.geometry.family,
         "operations": [kind_of(operation) for operation in trace.operations],
         "releases": list(results),
         "first_bad": next((change.release for change in found if change.bad), None),
         "first_good": next((change.release for change in found if not change.bad), None),
     }
+    if interrupted:
+        content["interrupted"] = True
     return msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n"

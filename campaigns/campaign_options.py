@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
+from campaigns.budget import Share
 from campaigns.messages import Job, KnownEntry, Where
 from oracle.geometry import Family
 
@@ -53,13 +54,20 @@ class CampaignOptions(Protocol):
     def origin(self, target: str) -> str:
         """What a saved trace says of where it comes from."""
 
+    def shares(self) -> list[dict[Family, Share]]:
+        """For each target, what each family gets of the budget."""
+
     def job(
         self,
-        number: int,
         families: tuple[Family, ...],
         where: Where,
+        share: Share,
         *,
         known: tuple[KnownEntry, ...],
         replays_known: bool,
+        attempt: int,
     ) -> Job:
-        """What the child of target ``number`` does about ``families``, those of the target that are still to do."""
+        """What a child does about ``families``, those of its target that are still to do, with ``share`` of the budget.
+
+        ``attempt``: how many children have died of them before, so that something else is tried.
+        """

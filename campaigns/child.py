@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ import msgspec
 import campaigns
 from campaigns.deaths import name_of_end
 from campaigns.messages import Ended, Event, Job, decode_event, encode_line
+from campaigns.sanitizer import Sanitizer
 
 LONGEST_LAST_WORDS = 400
 STALL_SECONDS = 180.0
@@ -42,21 +44,28 @@ Inbox = queue.SimpleQueue[tuple["Child", Event | Gone]]
 
 
 class Child:
-    """One child process doing ``job``; what it says arrives in ``inbox``. ``folder`` takes what it leaves behind."""
+    """One child process doing ``job``; what it says arrives in ``inbox``. ``folder`` takes what it leaves behind.
 
-    def __init__(self, job: Job, folder: Path, inbox: Inbox) -> None:
+    It runs under ``sanitizer``, if one is given.
+    """
+
+    def __init__(
+        self, job: Job, folder: Path, inbox: Inbox, sanitizer: Sanitizer | None = None
+    ) -> None:
         self.job = job
         self._heard_at = monotonic()
         self._inbox = inbox
         self._errors = Path(job.where.journal).with_suffix(".stderr")
+        watched = sanitizer.command() if sanitizer is not None else ()
+        added = sanitizer.environment() if sanitizer is not None else {}
         folder.mkdir(parents=True, exist_ok=True)
         with self._errors.open("wb") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "campaigns.worker"],
+                [*watched, sys.executable, "-P", "-m", "campaigns.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=_environment(folder),
+                env=_environment(folder) | added,
                 start_new_session=True,
             )
         with contextlib.suppress(OSError):
@@ -76,8 +85,10 @@ class Child:
             self._process.stdin.close()
 
     def kill(self) -> None:
-        """End the child at once."""
-        self._process.kill()
+        """End the child at once, with what it started."""
+        # It leads a group of its own: a sanitizer has the worker for a child.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def _listen(self) -> None:
         ended = False

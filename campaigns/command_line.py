@@ -6,7 +6,9 @@ Guarantees that whatever kvoracle refuses, and whatever is wrong with the comman
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -16,14 +18,22 @@ from campaigns.bisect_command import bisect
 from campaigns.export_command import export
 from campaigns.fetch_command import fetch
 from campaigns.fuzz_command import fuzz
+from campaigns.lane import problem_of
+from campaigns.messages import Broken
 from campaigns.mutants_command import mutants
 from campaigns.rediscover_command import rediscover
 from campaigns.replay_command import replay
 from campaigns.run_identity import own_version
 from campaigns.simulate_command import simulate
 from campaigns.targets_command import targets
+from campaigns.variables import check_variables
 from campaigns.verdict import INTERRUPTED, USAGE
+from campaigns.wording import one_line
 from oracle.errors import KvoracleError
+
+
+class ReaderGoneError(Exception):
+    """Whoever read the standard output has gone (``| head``)."""
 
 
 class OneSentenceGroup(click.Group):
@@ -51,11 +61,24 @@ class OneSentenceGroup(click.Group):
             _refuse(str(error))
         except (KeyboardInterrupt, click.Abort):
             sys.exit(INTERRUPTED)
-        except BrokenPipeError:
-            # Whoever read the output has gone: nothing is left to say, and nobody to say it to.
-            sys.stderr.close()
+        except ReaderGoneError:
+            # Nothing is left to say, and nobody to say it to; what is still in the buffer must not fail once more at the exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(USAGE)
+        except OSError as error:
+            named = f"{error.filename}: " if error.filename is not None else ""
+            _refuse(f"{named}{error.strerror or error}")
+        except Exception as error:  # noqa: BLE001 (a traceback tells a person nothing; whoever mends it finds it in the file)
+            sentence = f"kvoracle itself failed: {one_line(error)}"
+            _refuse(problem_of(Broken(sentence, traceback.format_exc())))
         sys.exit(code if isinstance(code, int) else 0)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. Click would leave with 1 for a pipe that broke, which here means findings."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGoneError from error
 
 
 def _usage(error: click.ClickException) -> str:
@@ -85,6 +108,7 @@ def main() -> None:
 
     Exit codes everywhere: 0 clean, 1 findings, 2 wrong usage or environment.
     """
+    check_variables(os.environ)
 
 
 for command in (targets, fuzz, simulate, replay, export, fetch, bisect, rediscover, mutants):

@@ -11,10 +11,13 @@ from oracle.finding import Finding
 from oracle.geometry import Family
 from oracle.operations import kind_of
 from oracle.trace import Trace
+from targets.lost_device import NAME_BY_EXIT_CODE
 
 
 def name_of_end(code: int) -> str:
-    """``SIGSEGV`` or ``exit code 3`` for the exit code of a process (negative: a signal); "" for 0."""
+    """``SIGSEGV``, ``exit code 3`` or ``illegal memory access`` for the exit code of a process (negative: a signal); "" for 0."""
+    if code in NAME_BY_EXIT_CODE:
+        return NAME_BY_EXIT_CODE[code]
     if code >= 0:
         return f"exit code {code}" if code else ""
     try:

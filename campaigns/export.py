@@ -8,10 +8,9 @@ when it cannot run. Runs on a CPU. Does not shorten the trace: the reducer does.
 from __future__ import annotations
 
 import re
-import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from campaigns.export_build import Build, make_build
 from campaigns.export_layout import comment, inline, literal
@@ -20,8 +19,12 @@ from campaigns.export_replay import RecordsDifferError, recorded_target
 from campaigns.export_run import run_script
 from campaigns.export_story import Story, tell
 from campaigns.export_templates import IMPORTS_HERE, helpers_for, imports_for, render_template
+from campaigns.export_unified_build import unified_functions
+from campaigns.messages import ExportFormat
+from campaigns.output_folder import write_whole
 from oracle.errors import UsageError
 from oracle.finding import Finding, signature
+from oracle.geometry import BANDS
 from targets.mode import LEVEL_NUMBERS
 from targets.registry import make_target
 
@@ -29,10 +32,9 @@ if TYPE_CHECKING:
     from oracle.lockstep import Session
     from oracle.trace import Trace
 
-__all__ = ["FORMATS", "Format", "render", "run_script", "write_script"]
+__all__ = ["FORMATS", "render", "run_script", "write_script"]
 
-Format = Literal["script", "pytest", "markdown"]
-FORMATS: tuple[Format, ...] = ("script", "pytest", "markdown")
+FORMATS: tuple[ExportFormat, ...] = ("script", "pytest", "markdown")
 
 LEVEL_MEANINGS = {
     "off": "a broken invariant says nothing",
@@ -45,7 +47,7 @@ def render(
     trace: Trace,
     target: str,
     *,
-    format: Format = "script",  # noqa: A002 (the option's name)
+    format: ExportFormat = "script",  # noqa: A002 (the option's name)
     finding: Finding | None = None,
     session: Session | None = None,
     file_name: str = "",
@@ -81,12 +83,7 @@ def write_script(
     """Write the script to ``path``, whole or not at all. Raises as ``render``, and ``UsageError`` when it cannot be written."""
     text = render(trace, target, finding=finding, session=session, file_name=path.name)
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8"
-        ) as draft:
-            draft.write(text)
-        Path(draft.name).chmod(0o644)
-        Path(draft.name).replace(path)
+        write_whole(path, text.encode())
     except OSError as error:
         raise UsageError(f"cannot write the script {path}: {error.strerror}") from error
 
@@ -104,11 +101,14 @@ def _render(format_: str, story: Story, program: Program, build: Build, file_nam
         "geometry": story.trace.geometry,
         "mode": story.trace.mode,
         "hybrid": story.trace.family == "hybrid-swa",
+        "unified": story.trace.family in BANDS,
         "own": build.own,
         "attributes": build.attributes,
     }
     body = "\n".join(program.lines)
     helpers = helpers_for(body, **context)
+    if story.trace.family in BANDS:
+        helpers += unified_functions(body, story.trace.geometry, own=build.own)
     rendered = render_template(
         f"{format_}.py.j2",
         **context,
@@ -155,6 +155,7 @@ def _report(story: Story, target: str, build: Build, script: str, file_name: str
         mode=story.trace.mode,
         level_meaning=LEVEL_MEANINGS[story.trace.mode.level],
         hybrid=story.trace.family == "hybrid-swa",
+        unified=story.trace.family in BANDS,
         steps=steps,
         finding=finding,
         rule=build.rule(finding),

@@ -11,8 +11,9 @@ from campaigns.export_checks import section
 from campaigns.export_layout import Code, Group, Item, group, inline, layout, literal
 from campaigns.export_quantities import OWN_ATTRIBUTES, SGLANG_ATTRIBUTES
 from campaigns.export_templates import render_template
+from campaigns.export_unified_build import unified_context
 from oracle.finding import Finding
-from oracle.geometry import Geometry, Mode
+from oracle.geometry import BANDS, Geometry, Mode
 from targets.sglang.finder import BARE, DATA_PLANE, GENUINE, REAL_AREAS
 from targets.sglang.releases import LOCATIONS, is_specification, parse
 
@@ -51,6 +52,7 @@ def make_build(target: str, geometry: Geometry, mode: Mode) -> Build:
         "mode": mode,
         "target": target,
         "hybrid": geometry.family == "hybrid-swa",
+        "unified": geometry.family in BANDS,
         "sort_meaning": "freed pages are staged, then merged and sorted"
         if geometry.need_sort
         else "freed pages go straight to the free list",
@@ -66,10 +68,17 @@ def make_build(target: str, geometry: Geometry, mode: Mode) -> Build:
         "real": _laid_out("REAL = ", "(", REAL_AREAS, ")"),
         "left_out": _laid_out("LEFT_OUT = ", "(", DATA_PLANE, ")"),
         "genuine": _laid_out("GENUINE = ", "{", sorted(GENUINE), "}"),
-        "places": _places(geometry.family, 8, "find_class("),
-        "pool_places": _places("hybrid-pool", 4, "base = find_class("),
     }
-    code = render_template("build.sglang.py.j2", **context)
+    if geometry.family in BANDS:
+        template = "build.unified.py.j2"
+        context |= unified_context(geometry)
+    else:
+        template = "build.sglang.py.j2"
+        context |= {
+            "places": _places(geometry.family, 8, "find_class("),
+            "pool_places": _places("hybrid-pool", 4, "base = find_class("),
+        }
+    code = render_template(template, **context)
     return Build(
         code,
         False,

@@ -25,7 +25,11 @@ class CallCode:
         self.before: list[Code] = []
         self.after: list[str] = []
         self._call, self._names, self._number = call, names, number
-        self.expression = Group(f"{POOLS[call.pool]}.{call.method}(", tuple(self._arguments()), ")")
+        self.expression = self._expression()
+
+    def _expression(self) -> Group:
+        opening = f"{POOLS[self._call.pool]}.{self._call.method}("
+        return Group(opening, tuple(self._arguments()), ")")
 
     def _arguments(self) -> list[Item]:
         fill = _ARGUMENTS.get(self._call.method)
@@ -112,11 +116,11 @@ class CallCode:
         return name
 
 
-def assigned(name: str, code: Code) -> Code:
-    """``name = code``."""
+def assigned(name: str, code: Code, *, equals: str = " = ") -> Code:
+    """``name = code``; ``equals``: what stands between them."""
     if isinstance(code, str):
-        return f"{name} = {code}"
-    return Group(f"{name} = {code.opening}", code.items, code.closing)
+        return f"{name}{equals}{code}"
+    return Group(f"{name}{equals}{code.opening}", code.items, code.closing)
 
 
 def _lengths(values: tuple[int, ...], note: str) -> list[Item]:

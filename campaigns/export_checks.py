@@ -8,15 +8,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from msgspec import to_builtins
+
 from campaigns.export_calls import assigned
-from campaigns.export_laws import law_check
+from campaigns.export_laws import LawCheck, law_check
 from campaigns.export_layout import Code, comment, group, layout, literal
 from campaigns.export_names import Names, Variable
 from campaigns.export_quantities import expression, meaning, predicted, quantities_of
 from campaigns.export_story import Step, Story
+from campaigns.export_unified import (
+    UnifiedCheck,
+    expected_state,
+    state_expression,
+    state_words,
+    unified_law_check,
+)
+from campaigns.export_unified_calls import UnifiedNames
 from oracle.errors import UsageError
 from oracle.finding import Finding
-from oracle.observation import Hit
+from oracle.geometry import BANDS
+from oracle.observation import Hit, Snapshot
+from oracle.unified_observation import UnifiedSnapshot
 
 HANG_SECONDS = 20
 BODY = 4
@@ -34,21 +46,28 @@ class Check:
     raising: bool = False
 
 
-def make_check(story: Story, names: Names, returned: Variable | None) -> Check:
+def make_check(story: Story, names: Names | UnifiedNames, returned: Variable | None) -> Check:
     """The check for the story's finding; without one, that the whole state is as predicted. Raises ``UsageError``."""
     finding, hybrid = story.finding, story.trace.family == "hybrid-swa"
     if finding is None:
         return _whole_state(story, hybrid=hybrid)
-    if finding.kind in ("sync", "launches", "metamorphic"):
+    if finding.kind in ("sync", "launches", "memory", "metamorphic"):
         raise UsageError(
             f"a finding of the kind {finding.kind} has no script: look at it with `kvoracle replay`"
         )
     if finding.kind in ("law", "hazard"):
-        law = law_check(story, names, returned)
+        law: LawCheck | UnifiedCheck
+        if isinstance(names, UnifiedNames):
+            law = unified_law_check(story, names, returned)
+        else:
+            law = law_check(story, names, returned)
         return Check(law.checked, law.after, law.before, law.raising)
     if finding.kind == "hang":
         return _hang(finding)
-    if expression(finding.quantity, hybrid=hybrid) is not None:
+    unified = story.trace.family in BANDS
+    if unified and state_expression(finding.quantity) is not None:
+        return _unified_state(story, finding)
+    if not unified and expression(finding.quantity, hybrid=hybrid) is not None:
         return _state(story, finding, hybrid=hybrid)
     last = story.steps[-1] if story.steps else None
     if last is None or last.expected is None:
@@ -57,6 +76,8 @@ def make_check(story: Story, names: Names, returned: Variable | None) -> Check:
         )
     if finding.kind == "crash" or finding.quantity == "raised":
         return _raised(finding, last)
+    if finding.quantity == "evicted":
+        return _evicted(finding, last, len(story.steps))
     if finding.quantity in ("returned", "returned dtype"):
         return _returned(finding, last, returned)
     return _signal(finding, last)
@@ -64,6 +85,8 @@ def make_check(story: Story, names: Names, returned: Variable | None) -> Check:
 
 def section(method: str, family: str) -> str:
     """Where the contract speaks of a method."""
+    if family in BANDS:
+        return f"contract_unified {_UNIFIED_SECTIONS.get(method, '§9')}"
     if method == "state":
         return "contract_paged_swa §1"
     if family == "hybrid-swa":
@@ -79,6 +102,8 @@ def _whole_state(story: Story, *, hybrid: bool) -> Check:
         raise UsageError(
             "the trace shows no finding, and nothing is predicted at its end: it has no script"
         )
+    if isinstance(story.state, UnifiedSnapshot):
+        return _whole_unified_state(story.state)
     names = quantities_of(story.state)
     got: dict[str, Code] = {name: str(expression(name, hybrid=hybrid)) for name in names}
     pairs = [f'"{name}": {code}' for name, code in got.items()]
@@ -93,8 +118,58 @@ def _whole_state(story: Story, *, hybrid: bool) -> Check:
     )
 
 
-def _state(story: Story, finding: Finding, *, hybrid: bool) -> Check:
+def _whole_unified_state(state: UnifiedSnapshot) -> Check:
+    return Check(
+        "the whole state after the last call",
+        [
+            *comment("The state that the contract predicts after the last call.", BODY),
+            *layout(assigned("expected", literal(to_builtins(state))), BODY),
+            "    got = look(allocator)",
+            '    expected["byte_accounting"] = bool(expected["byte_accounting"])',
+            '    got["byte_accounting"] = bool(got["byte_accounting"])',
+            "    expected, got = unlike(expected, got)",
+        ],
+        before=["    forget_moves(allocator)"],
+    )
+
+
+def _unified_state(story: Story, finding: Finding) -> Check:
     if story.state is None:
+        raise UsageError(
+            f"nothing is predicted at the finding '{finding.quantity}', so it has no script"
+        )
+    words = state_words(finding.quantity)
+    place = section(finding.method, story.trace.family)
+    after = "after the last call" if story.steps else "when it is built"
+    return Check(
+        f"{words}, {after}",
+        [
+            *comment(f"Predicted: {words} ({place}).", BODY),
+            *layout(assigned("expected", expected_state(story, finding.quantity)), BODY),
+            f"    got = {state_expression(finding.quantity)}",
+        ],
+        before=["    forget_moves(allocator)"] if finding.quantity == "copies" else [],
+        raising=bool(story.steps) and bool(story.steps[-1].got.error),
+    )
+
+
+def _evicted(finding: Finding, last: Step, number: int) -> Check:
+    assert last.expected is not None
+    expected = [[eviction.index, eviction.part] for eviction in last.expected.evicted]
+    place = section(finding.method, finding.family)
+    return Check(
+        "what the tree gave up",
+        [
+            *comment(f"The row (by number) or state, and which part of it ({place}).", BODY),
+            *layout(assigned("expected", literal(expected)), BODY),
+            f"    got = tree{number}.evicted",
+        ],
+        raising=bool(last.got.error),
+    )
+
+
+def _state(story: Story, finding: Finding, *, hybrid: bool) -> Check:
+    if not isinstance(story.state, Snapshot):
         raise UsageError(
             f"nothing is predicted at the finding '{finding.quantity}', so it has no script"
         )
@@ -137,7 +212,8 @@ def _returned(finding: Finding, last: Step, returned: Variable | None) -> Check:
         got = f'str({name}.dtype).removeprefix("torch.")'
     else:
         expected = literal(last.expected.value)
-        got = f"{name} if {name} is None else {name}.tolist()"
+        plainly = f"{name} if {name} is None else {name}.tolist()"
+        got = f"plain({name})" if finding.family in BANDS else plainly
     return Check(
         f"what {finding.method} returns" + (" (dtype)" if "dtype" in finding.quantity else ""),
         [
@@ -201,6 +277,14 @@ def _named(hits: tuple[Hit, ...]) -> dict[str, int]:
     return {hit.name: hit.count for hit in hits}
 
 
+_UNIFIED_SECTIONS = {
+    "state": "§3", "alloc": "§8", "alloc_extend": "§8", "alloc_extend_swa_tail": "§8", "alloc_decode": "§8",
+    "flush": "§5", "translate": "§5", "set_move_gate": "§4", "begin_forward": "§3", "fire_event": "§3",
+    "ensure_capacity": "§8", "reclaim_plan": "§8", "can_reserve": "§8", "evict_to_free_tokens": "§10",
+    "check_decode_capacity": "§10", "prepare_mamba_allocation": "§10", "make_room": "§6", "compact_holes": "§6",
+    "full_tokens_before_mamba_recheck": "§10", "alloc_physical": "§5", "cancel_physical_reservation": "§5",
+    "finish_load": "§5", "set_full_to_swa_mapping": "§5", "clear": "§3",
+}  # fmt: skip
 _HYBRID_SECTIONS = {
     "alloc": "§6.2", "alloc_extend": "§6.2", "alloc_extend_swa_tail": "§6.2", "alloc_decode": "§6.2",
     "free_group_begin": "§6.4", "free_group_end": "§6.4", "clear": "§6.7", "resize": "§1",

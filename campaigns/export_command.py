@@ -5,19 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-import msgspec
+from msgspec.structs import replace
 
-from campaigns.export import FORMATS, Format, render, run_script
-from campaigns.messages import Where
-from campaigns.options import level_option
+from campaigns.child import Gone
+from campaigns.child_pool import run_jobs
+from campaigns.export import FORMATS, run_script
+from campaigns.interruption import Interruption
+from campaigns.lane import problem_of
+from campaigns.messages import (
+    Broken,
+    Event,
+    Exported,
+    ExportFormat,
+    ExportJob,
+    Refused,
+    Where,
+)
+from campaigns.options import NamedPath, level_option
 from campaigns.output_folder import write_whole
 from campaigns.scripting import tree_of
 from oracle.errors import UsageError
-from oracle.finding import Finding
 from oracle.geometry import Level
-from oracle.lockstep import Judging, Session, run_trace
-from oracle.target import Target
-from oracle.trace import Trace, read_trace
+from oracle.trace import read_trace
 
 SHOWN = {
     True: "the fault is there",
@@ -27,7 +36,7 @@ SHOWN = {
 
 
 @click.command()
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("trace", type=NamedPath(path_type=Path))
 @click.option("--target", required=True, help="What the program puts under test.")
 @click.option(
     "--format",
@@ -39,19 +48,19 @@ SHOWN = {
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=NamedPath(path_type=Path, dir_okay=False),
     help="The file to write (default: standard output). A script is run once right after it is written.",
 )
 @level_option(None, "How the allocator's invariants speak (default: as the trace says).")
 @click.option(
     "--cache",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=NamedPath(path_type=Path, file_okay=False),
     help="Where fetched releases are kept (default: KVORACLE_CACHE, else the user's cache).",
 )
 def export(
     trace: Path,
     target: str,
-    form: Format,
+    form: ExportFormat,
     out: Path | None,
     level: Level | None,
     cache: Path | None,
@@ -69,14 +78,12 @@ def export(
 
     Exit codes: 0 when it was made (whatever it shows), 2 when it cannot be made.
     """
-    from targets.registry import make_target
-
     read = read_trace(trace)
     if level is not None:
-        read = msgspec.structs.replace(read, mode=msgspec.structs.replace(read.mode, level=level))
-    session, finding = _judged(read, make_target(target, cache=cache))
+        read = replace(read, mode=replace(read.mode, level=level))
+    where = Where(target=target, cache=None if cache is None else str(cache), journal="")
     name = out.name if out is not None else ""
-    text = render(read, target, format=form, finding=finding, session=session, file_name=name)
+    text = _exported(ExportJob(where=where, trace=read, form=form, file_name=name))
     if out is None:
         click.echo(text, nl=False)
         return 0
@@ -86,17 +93,30 @@ def export(
         raise UsageError(f"cannot write {out}: {error.strerror or error}") from error
     shown = ""
     if form == "script":
-        where = Where(target=target, cache=None if cache is None else str(cache), journal="")
         shown = f": {SHOWN[run_script(out, argument=tree_of(where))]}"
     click.echo(f"{out}{shown}")
     return 0
 
 
-def _judged(trace: Trace, target: Target) -> tuple[Session, Finding | None]:
-    """The session to export and its finding: the first that is no hazard, else the first, of the prediction or the laws."""
-    session = run_trace(trace, [target], keep_records=True)
-    if not session.findings:
-        lawful = run_trace(trace, [target], Judging(prediction=False), keep_records=True)
-        session = lawful if lawful.findings else session
-    found = sorted(session.findings, key=lambda finding: finding.kind == "hazard")
-    return session, found[0] if found else None
+def _exported(job: ExportJob) -> str:
+    """The text, made in a child. Raises ``UsageError`` with the reason when there is none, ``click.Abort`` when it was interrupted."""
+    heard: list[Event | Gone] = []
+    with Interruption() as interruption:
+        done = run_jobs(
+            [lambda journal: replace(job, where=replace(job.where, journal=str(journal)))],
+            1,
+            lambda _, event: heard.append(event),
+            interruption,
+        )
+    if not done:
+        raise click.Abort
+    for event in heard:
+        if isinstance(event, Exported):
+            return event.text
+        if isinstance(event, Refused | Broken):
+            raise UsageError(problem_of(event))
+    (gone,) = [event for event in heard if isinstance(event, Gone)]
+    raise UsageError(
+        f"the process of {job.where.target} was ended by {gone.how or 'itself'}, so there is no program to make: "
+        f"'kvoracle replay' says at which operation"
+    )

@@ -10,6 +10,10 @@ from campaigns.export_laws import CONTENT_LAWS, law_of, write_lines
 from campaigns.export_layout import INDENT, Code, comment, group, layout
 from campaigns.export_names import Names, Variable
 from campaigns.export_story import Step, Story
+from campaigns.export_unified import writes_kv
+from campaigns.export_unified_calls import ANSWERING, TOKENS, TOLD, UnifiedCallCode, UnifiedNames
+from oracle.geometry import BANDS
+from oracle.kv_content import written_by
 
 BODY = INDENT
 PREFIXES = {"translate_loc_from_full_to_swa": "peers"}
@@ -37,15 +41,19 @@ class _Writer:
 
     def __init__(self, story: Story) -> None:
         self.story = story
+        self.bands = BANDS.get(story.trace.geometry.family, ())
+        self.unified = bool(self.bands)
         self.names = Names(story.trace.geometry.page_size)
+        self.every = UnifiedNames(story.trace.geometry.page_size)
         finding = story.finding
         self.hazard = finding is not None and finding.kind == "hazard"
         self.writes = finding is not None and law_of(finding.quantity)[1] in CONTENT_LAWS
+        self.numbers = finding is None or writes_kv(finding.quantity)
         self.prepared = [self._prepare(number, step) for number, step in enumerate(story.steps)]
         last = self.prepared[-1][1] if self.prepared else None
         if last is not None:
             last.used = True
-        self.check = make_check(story, self.names, last)
+        self.check = make_check(story, self.every if self.unified else self.names, last)
 
     def _prepare(
         self, number: int, step: Step
@@ -53,6 +61,8 @@ class _Writer:
         """Resolve names in order; the lines are written once all uses are known."""
         if step.call is None:
             return None, None, []
+        if self.unified:
+            return self._prepare_unified(number, step)
         code = CallCode(step.call, self.names, number + 1)
         is_last = number == len(self.story.steps) - 1
         variable = None
@@ -64,6 +74,35 @@ class _Writer:
             for stamp in step.stamps:
                 stamped += write_lines(self.names, stamp.slots, stamp.tags, stamp.loaded)
         return code, variable, stamped
+
+    def _prepare_unified(
+        self, number: int, step: Step
+    ) -> tuple[CallCode | None, Variable | None, list[str]]:
+        call = step.call
+        assert call is not None
+        code = UnifiedCallCode(call, self.every, number + 1)
+        is_last = number == len(self.story.steps) - 1
+        variable = None
+        returns = call.method in TOKENS or call.method in ANSWERING
+        if step.got.value is not None or (is_last and returns):
+            variable = self.every.add(call, step.got.value or (), number + 1)
+        return code, variable, self._numbered(step, variable) if self.numbers else []
+
+    def _numbered(self, step: Step, variable: Variable | None) -> list[str]:
+        """The statement with which the KV is written that comes with a call."""
+        assert step.call is not None
+        slots, bands = written_by(step.call, step.got)
+        if not slots:
+            return []
+        named: Code
+        if step.call.method == "set_full_to_swa_mapping":
+            named = self.every.tokens.tensor(slots, wide=True)
+        else:
+            assert variable is not None
+            variable.used = True
+            named = variable.name
+        names = [f'"{name}"' for name in bands if name in self.bands]
+        return layout(group("wrote(", ["allocator", named, *names], ")"), BODY)
 
     def lines(self) -> list[str]:
         """Every statement, comments included."""
@@ -122,6 +161,10 @@ class _Writer:
         if step.call is None:
             return f"{head}: a new request shares pages of another row; no call."
         what = WHATS.get(step.call.method) or step.about
+        if self.unified and step.call.pool == "state" and step.call.method in ("alloc", "free"):
+            what = f"{step.call.method}s states"
+        elif self.unified and not (step.call.method in TOKENS and step.got.value):
+            what = TOLD.get(step.call.method, what)
         error = (step.expected or step.got).error
         refused = f"; the contract refuses this with {error}" if error else ""
         return f"{head}: {what}{refused}."

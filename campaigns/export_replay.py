@@ -11,8 +11,9 @@ from oracle.contract import Contract
 from oracle.errors import UsageError
 from oracle.geometry import Geometry, Mode
 from oracle.lockstep import Session
-from oracle.observation import Outcome, Snapshot
-from oracle.reference import make_reference
+from oracle.observation import Outcome
+from oracle.prediction import make_prediction
+from oracle.unified_observation import AnySnapshot
 
 
 class RecordsDifferError(UsageError):
@@ -41,7 +42,7 @@ class RecordedTarget:
     def reset(self, geometry: Geometry, mode: Mode) -> None:
         """Back to the first record, with a new prediction."""
         self._records = list(reversed(self._session.records or []))
-        self._reference = make_reference(geometry, mode, self._contract)
+        self._reference = make_prediction(geometry, mode, self._contract)
 
     def apply(self, call: Call) -> Outcome:
         """The recorded outcome of the next call, which must be this one."""
@@ -53,7 +54,7 @@ class RecordedTarget:
         self._reference.apply(call)
         return record.got
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> AnySnapshot:
         """The predicted state."""
         return self._reference.snapshot()
 

@@ -15,13 +15,16 @@ from oracle.call import Call
 from oracle.caller import Planned
 from oracle.errors import UsageError
 from oracle.finding import Finding
+from oracle.geometry import BANDS
 from oracle.laws.ledger import Ledger
+from oracle.laws.unified_books import HeldPages
 from oracle.lockstep import Judging, Session
 from oracle.observation import Outcome, Snapshot
 from oracle.operations import Base, Fork, kind_of
 from oracle.ownership import Ownership
 from oracle.target import Target
 from oracle.trace import Trace
+from oracle.unified_observation import AnySnapshot
 
 
 @dataclass(frozen=True)
@@ -59,9 +62,11 @@ class Story:
     steps: list[Step]
     finding: Finding | None
     books: Ownership
-    state: Snapshot | None
+    state: AnySnapshot | None
     sizes: tuple[int, int]
     deferred: tuple[set[int], set[int], set[int]]
+    deferred_pages: dict[str, set[int]] = field(default_factory=dict)
+    """Of a unified allocator: by band, the virtual pages given back in the open group."""
 
 
 class _Narrated(Session):
@@ -76,7 +81,15 @@ class _Narrated(Session):
         self._trace, self._wanted = trace, wanted
         self._teller = Teller()
         self._ledger = Ledger(trace.geometry)
-        super().__init__([target], trace.geometry, trace.mode, trace.callers, judging)
+        self._pages = HeldPages()
+        super().__init__(
+            [target],
+            trace.geometry,
+            trace.mode,
+            trace.callers,
+            judging,
+            may_break=trace.may_break,
+        )
         self._look(0)
         self._place("state")
 
@@ -93,6 +106,8 @@ class _Narrated(Session):
             last = self._lanes[0].last
             mapping = last.mapping if isinstance(last, Snapshot) else None
             self._ledger.follow(mapping, self.caller.books)
+            if self._trace.family in BANDS:
+                self._pages.follow(self.caller.books)
             self._look(found)
             # Where another difference stopped the operation, the caller's books stopped in the middle of it.
             if status != "stopped":
@@ -152,13 +167,14 @@ class _Narrated(Session):
             steps=list(self.told),
             finding=finding,
             books=copy.deepcopy(self.caller.books),
-            state=state if isinstance(state, Snapshot) else None,
+            state=state,
             sizes=(ledger.full_size, ledger.swa_size),
             deferred=(
                 set(ledger.deferred_full),
                 set(ledger.deferred_swa),
                 set(ledger.lingering),
             ),
+            deferred_pages={name: set(pages) for name, pages in self._pages.deferred.items()},
         )
 
 

@@ -71,12 +71,13 @@ class FamilyCampaign:
     def run(self) -> None:
         """Explore in rounds, reducing after each what it met; tells everything that it finds."""
         number = 0
+        again = (self._job.attempt,) if self._job.attempt else ()
         while not self._is_over() and (examples := self._examples_of_round()):
             before = self._tally.traces
             start = monotonic()
             # A target that answers differently the second time ends the round, not the campaign.
             with suppress(Flaky):
-                self._explore(examples, seed_of(self._job.seed, (self._family, number)))
+                self._explore(examples, seed_of(self._job.seed, (self._family, number, *again)))
             self._tally.seconds += monotonic() - start
             self._shorten_met()
             number += 1

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from campaigns.options import NamedPath
 from oracle.errors import UsageError
 
 
@@ -13,13 +14,13 @@ from oracle.errors import UsageError
 @click.argument("target")
 @click.option(
     "--into",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=NamedPath(path_type=Path, file_okay=False),
     required=True,
     help="The folder; it becomes a cache for --cache or KVORACLE_CACHE.",
 )
 @click.option(
     "--cache",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=NamedPath(path_type=Path, file_okay=False),
     help="Where fetched releases are kept (default: KVORACLE_CACHE, else the user's cache).",
 )
 def fetch(target: str, into: Path, cache: Path | None) -> None:

@@ -16,7 +16,15 @@ from campaigns.fuzz_run import FuzzRun
 from campaigns.interruption import Interruption
 from campaigns.known_findings import known_file
 from campaigns.known_update import update_known as update_file
-from campaigns.options import fail_on_option, laws_only_option, level_option, target_options
+from campaigns.options import (
+    NamedPath,
+    chosen_targets,
+    fail_on_option,
+    laws_only_option,
+    level_option,
+    reference_option,
+    target_options,
+)
 from campaigns.progress import Progress
 from campaigns.report import WIDTH, render
 from campaigns.run_identity import first_line
@@ -60,7 +68,7 @@ LARGEST_SEED = 2**64 - 1
 @target_options
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=NamedPath(path_type=Path),
     default=Path("kvoracle-findings"),
     show_default=True,
     help="Where findings are saved.",
@@ -75,7 +83,7 @@ LARGEST_SEED = 2**64 - 1
 )
 @click.option(
     "--known",
-    type=click.Path(path_type=Path),
+    type=NamedPath(path_type=Path),
     help="A file of accepted findings; one whose trace does not show it any more fails the run.",
 )
 @click.option(
@@ -90,6 +98,7 @@ LARGEST_SEED = 2**64 - 1
 )
 @fail_on_option
 @laws_only_option
+@reference_option
 def fuzz(
     targets: tuple[str, ...],
     families: tuple[Family, ...],
@@ -108,6 +117,7 @@ def fuzz(
     metamorphic: bool,
     fail_on: str | None,
     laws_only: bool,
+    reference: bool,
 ) -> int:
     """Judge allocators under random operation sequences.
 
@@ -135,7 +145,7 @@ def fuzz(
     """
     seconds, examples = check_budget(seconds, examples)
     options = FuzzOptions(
-        targets=list(dict.fromkeys(targets)),
+        targets=chosen_targets(targets, reference=reference),
         families=tuple(dict.fromkeys(families)) or FAMILIES,
         asked=bool(families),
         callers=callers,
@@ -176,6 +186,8 @@ def show_verdict(verdict: Verdict, form: Literal["text", "json"]) -> int:
     if form == "json":
         click.echo(verdict.document(), nl=False)
     elif judged or not verdict.problems():
-        width = shutil.get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
+        # A program that was started without a standard output has None for it.
+        on_terminal = sys.stdout is not None and sys.stdout.isatty()
+        width = shutil.get_terminal_size((WIDTH, 0)).columns if on_terminal else WIDTH
         click.echo(render(verdict, width), nl=False)
     return verdict.exit_code()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from campaigns.budget import SECONDS_BY_DEFAULT, share_examples, share_seconds
+from campaigns.budget import SECONDS_BY_DEFAULT, Share, share_examples, share_seconds
 from campaigns.known_findings import KnownFile
 from campaigns.messages import FuzzJob, KnownEntry, Where
 from oracle.errors import UsageError
@@ -57,25 +57,28 @@ class FuzzOptions(Struct, frozen=True, kw_only=True):
         parts += ["laws only"] if self.laws_only else []
         return [*parts, "metamorphic"] if self.metamorphic else parts
 
+    def shares(self) -> list[dict[Family, Share]]:
+        """For each target, what each family gets of the budget."""
+        targets, families = len(self.targets), len(self.families)
+        if self.seconds is not None:
+            seconds = share_seconds(self.seconds, targets, self.workers) / families
+            return [dict.fromkeys(self.families, Share(seconds=seconds))] * targets
+        shares = iter(share_examples(self.examples or 1, targets * families))
+        return [
+            {family: Share(examples=next(shares)) for family in self.families} for _ in self.targets
+        ]
+
     def job(
         self,
-        number: int,
         families: tuple[Family, ...],
         where: Where,
+        share: Share,
         *,
         known: tuple[KnownEntry, ...],
         replays_known: bool,
+        attempt: int,
     ) -> FuzzJob:
-        """What the child of target ``number`` does about ``families``: its share of the budget."""
-        targets, every = len(self.targets), len(self.families)
-        seconds = examples = None
-        if self.seconds is not None:
-            seconds = share_seconds(self.seconds, targets, self.workers) / every * len(families)
-        if self.examples is not None:
-            shares = share_examples(self.examples, targets * every)
-            examples = sum(
-                shares[number * every + self.families.index(family)] for family in families
-            )
+        """What a child does about ``families`` with its share of the budget."""
         return FuzzJob(
             where=where,
             families=families,
@@ -87,9 +90,10 @@ class FuzzOptions(Struct, frozen=True, kw_only=True):
             seed=self.seed,
             known=known,
             replays_known=replays_known,
+            attempt=attempt,
             metamorphic=self.metamorphic,
-            seconds=seconds,
-            examples=examples,
+            seconds=share.seconds,
+            examples=share.examples,
         )
 
     def where(self, target: str, journal: Path) -> Where:

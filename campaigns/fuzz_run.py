@@ -1,6 +1,6 @@
 """A campaign as its main process runs it: a child for each target, their findings saved, the verdict at the end.
 
-Guarantees that a child that dies or stalls is a finding and that the target's other families still run, that what a child
+Guarantees that a child that dies or stalls is a finding and that another child goes on with the target, that what a child
 found before is saved, and that an interruption ends with a verdict too.
 """
 
@@ -10,6 +10,7 @@ import queue
 import tempfile
 from collections import deque
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from time import monotonic
 
@@ -60,11 +61,11 @@ class FuzzRun:
         lanes = [
             Lane(
                 TargetVerdict(target, {}, []),
-                self._options.families,
+                shares,
                 self._saver,
                 self._options.known_on(target),
             )
-            for target in self._options.targets
+            for target, shares in zip(self._options.targets, self._options.shares(), strict=True)
         ]
         with tempfile.TemporaryDirectory(prefix="kvoracle-") as journals:
             try:
@@ -82,23 +83,30 @@ class FuzzRun:
 
     def _run_lanes(self, lanes: list[Lane], journals: Path) -> None:
         waiting = deque(enumerate(lanes))
+        ordinal = count()
         while waiting or self._lanes:
             while waiting and len(self._lanes) < self._options.workers and not self._is_stopping():
                 number, lane = waiting.popleft()
-                self._lanes[Child(self._job(number, lane, journals), journals, self._inbox)] = lane
+                job = self._job(f"{number}-{next(ordinal)}", lane, journals)
+                self._lanes[Child(job, journals, self._inbox)] = lane
             if self._is_stopping():
                 waiting.clear()
             self._hear(lambda number, lane: waiting.appendleft((number, lane)), lanes)
 
-    def _job(self, number: int, lane: Lane, journals: Path) -> Job:
+    def _job(self, name: str, lane: Lane, journals: Path) -> Job:
         options = self._options
-        name = f"{number}-{len(lane.to_do)}-{len(lane.deaths)}.journal"
-        where = options.where(lane.verdict.target, journals / name)
+        where = options.where(lane.verdict.target, journals / f"{name}.journal")
         death = lane.death_job(where, laws_only=options.laws_only)
         if death is not None:
             return death
+        share = lane.take_up()
         return options.job(
-            number, lane.to_do, where, known=lane.known, replays_known=not lane.verdict.known
+            lane.to_do,
+            where,
+            share,
+            known=lane.known,
+            replays_known=not lane.verdict.known,
+            attempt=lane.attempt,
         )
 
     def _hear(self, again: Callable[[int, Lane], None], lanes: list[Lane]) -> None:

@@ -77,6 +77,9 @@ class KnownFile(Struct, frozen=True):
         )
 
 
+_PLACEHOLDERS = frozenset("*?[")
+
+
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
     known: tuple[KnownFinding, ...] = ()
 
@@ -114,7 +117,7 @@ def read_known(path: Path) -> KnownFile:
         raise UsageError(
             f"cannot read the known findings {path}: {error.strerror or error}"
         ) from error
-    except (msgspec.MsgspecError, ValueError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} does not hold known findings: {error}") from error
     seen: set[str] = set()
     for entry in entries:
@@ -132,6 +135,8 @@ def trace_of(entry: KnownFinding, path: Path) -> Trace:
     """The trace of an entry of the file ``path``. Raises ``UsageError`` when it cannot be read."""
     if entry.trace.lstrip().startswith("{"):
         return decode_trace(entry.trace.encode(), f"{path}: the trace of {entry.id}")
+    if "\0" in entry.trace:
+        raise UsageError(f"{path}: {entry.id}: its trace is neither a file nor JSON")
     return read_trace(path.parent / entry.trace)
 
 
@@ -146,8 +151,11 @@ def _check(entry: KnownFinding, where: str) -> None:
     for look in entry.looks:
         look.check(where)
     for target in entry.targets:
-        if ".." in target and target.startswith("sglang=="):
-            releases_in(target.removeprefix("sglang=="))
+        if target.startswith("sglang==") and not _PLACEHOLDERS.intersection(target):
+            try:
+                releases_in(target.removeprefix("sglang=="))
+            except UsageError as error:
+                raise UsageError(f"{where}: {error}") from error
 
 
 def _names(pattern: str, target: str) -> bool:

@@ -1,16 +1,19 @@
 """One target's way through a campaign: which families are still to do, what was found, and what its child's end means.
 
-Guarantees that what a child told is kept however it ended: a death or a stall is a finding on the family that was running, and findings
-whose traces were not reduced yet are saved as they were met.
+Guarantees that what a child told is kept however it ended: a death or a stall is a finding on the family that was running, which another
+child then goes on with, and findings whose traces were not reduced yet are saved as they were met.
 """
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
+from campaigns.budget import Share
 from campaigns.child import Gone
 from campaigns.deaths import death_finding
 from campaigns.journal import read_journal
@@ -29,6 +32,7 @@ from campaigns.messages import (
     Reduced,
     Refused,
     Started,
+    Tally,
     Where,
 )
 from campaigns.saving import Saver
@@ -42,19 +46,22 @@ NOT_REDUCED = "its process ended before the trace was reduced"
 
 
 class Lane:
-    """The lane of one target. ``to_do`` are the families that have not been run, the running one included."""
+    """The lane of one target, which has a share of the budget for each family.
+
+    ``to_do`` are the families that have not been run, the running one included.
+    """
 
     def __init__(
         self,
         verdict: TargetVerdict,
-        families: tuple[Family, ...],
+        shares: dict[Family, Share],
         saver: Saver,
         known: tuple[KnownEntry, ...] = (),
     ) -> None:
         self.verdict = verdict
         self.known = known
         """Findings that are accepted on this target."""
-        self.to_do = families
+        self.to_do = tuple(shares)
         self.is_running = False
         """The target was made and its child is at work."""
         self.hangs = False
@@ -63,6 +70,13 @@ class Lane:
         """The child was ended because the person asked for it."""
         self.deaths: list[Reduced] = []
         """Deaths whose traces another child should make short."""
+        self.attempt = 0
+        """How many children have died of the families to do."""
+        self._shares = dict(shares)
+        self._deaths_of: dict[Family, int] = {}
+        self._again: list[Family] = []
+        self._before: dict[Family, Tally] = {}
+        self._known_deaths: set[tuple[str, ...]] = set()
         self._saver = saver
         self._met: list[Discovered] = []
 
@@ -76,11 +90,13 @@ class Lane:
         if isinstance(event, Started):
             self.is_running = True
             self.verdict.versions = event.versions
+            self.verdict.notes = event.notes
             self.to_do = event.families
             for family in event.families:
                 self.verdict.family(family)
         elif isinstance(event, Progressed | FamilyEnded):
-            self.verdict.family(event.family).tally = event.tally
+            before = self._before.get(event.family, Tally())
+            self.verdict.family(event.family).tally = before.plus(event.tally)
             if isinstance(event, FamilyEnded):
                 self.to_do = tuple(family for family in self.to_do if family != event.family)
                 self._met.clear()
@@ -113,19 +129,46 @@ class Lane:
             self.to_do = ()
         else:
             self._keep_death(job, self._death(job, gone))
+            self._run_again(self.to_do[0])
             self.to_do = self.to_do[1:]
         self.is_running = self.hangs = False
 
+    def _run_again(self, family: Family) -> None:
+        self._before[family] = tally = self.verdict.family(family).tally
+        self._deaths_of[family] = deaths = self._deaths_of.get(family, 0) + 1
+        if self._shares[family].left(deaths, tally.seconds) is not None:
+            self._again.append(family)
+
+    def take_up(self) -> Share:
+        """What the families to do get together. When none is left, the next one whose child died is to do."""
+        if not self.to_do and self._again:
+            self.to_do = (self._again.pop(0),)
+            self.attempt = self._deaths_of[self.to_do[0]]
+        shares = [self._left_of(family) for family in self.to_do]
+        return Share(
+            seconds=_sum(share.seconds for share in shares),
+            examples=_sum(share.examples for share in shares),
+        )
+
+    def _left_of(self, family: Family) -> Share:
+        share, spent = self._shares[family], self._before.get(family, Tally()).seconds
+        return share.left(self._deaths_of.get(family, 0), spent) or share
+
     def _keep_death(self, job: Job, death: Reduced) -> None:
-        # A stall would stall its reduction too.
-        if death.finding.kind == "hang":
+        finding = death.finding
+        look = (*finding.cause, finding.operation)
+        if look in self._known_deaths:
+            return
+        self._known_deaths.add(look)
+        # A stall would stall its reduction too, and on a GPU each candidate would need a process of its own.
+        if finding.kind == "hang" or job.where.device != "cpu":
             self._save(job.where, death)
         else:
             self.deaths.append(death)
 
     def has_job(self) -> bool:
         """Whether another child has something to do."""
-        return bool(self.to_do or self.deaths)
+        return bool(self.to_do or self.deaths or self._again)
 
     def save_deaths(self, where: Where) -> None:
         """Save the deaths that are left as they were met."""
@@ -173,6 +216,15 @@ class Lane:
         )
 
 
+Number = TypeVar("Number", int, float)
+
+
+def _sum(numbers: Iterable[Number | None]) -> Number | None:
+    """Their sum; None when they are none."""
+    given = [number for number in numbers if number is not None]
+    return sum(given[1:], given[0]) if given else None
+
+
 def _as_met(met: Discovered) -> Reduced:
     trace = trace_until(met.trace, met.finding)
     return Reduced(
@@ -196,4 +248,5 @@ def problem_of(event: Refused | Broken) -> str:
         "w", prefix="kvoracle-failure-", suffix=".txt", delete=False
     ) as file:
         file.write(event.details)
-    return f"{event.sentence} (this is a fault of kvoracle; the details are in {file.name})"
+    fault = "this is a fault of kvoracle; " if event.ours else ""
+    return f"{event.sentence} ({fault}the details are in {file.name})"

@@ -58,7 +58,8 @@ class FuzzJob(Struct, frozen=True, kw_only=True, tag="fuzz"):
 
     ``asked``: the person named the families, so that one which the target does not have is an error. ``debug`` None: the
     memory-pool debug mode is drawn for each example. ``known``: accepted findings, which are counted and not reduced;
-    ``replays_known``: their traces are run first. ``metamorphic``: relations between two runs are judged too.
+    ``replays_known``: their traces are run first. ``attempt``: how many children have died of these families before, so that
+    other traces are drawn. ``metamorphic``: relations between two runs are judged too.
     """
 
     where: Where
@@ -73,6 +74,7 @@ class FuzzJob(Struct, frozen=True, kw_only=True, tag="fuzz"):
     examples: int | None = None
     known: tuple[KnownEntry, ...] = ()
     replays_known: bool = False
+    attempt: int = 0
     metamorphic: bool = False
 
 
@@ -94,11 +96,29 @@ class SimulateJob(Struct, frozen=True, kw_only=True, tag="simulate"):
 
 
 class ReplayJob(Struct, frozen=True, kw_only=True, tag="replay"):
-    """Run one trace on one target."""
+    """Run one trace on one target. ``sanitized``: something outside watches the memory, so no guards of ours hide it.
+
+    ``costs``: probes look at what each call costs.
+    """
 
     where: Where
     trace: Trace
     laws_only: bool
+    sanitized: bool = False
+    costs: bool = False
+
+
+ExportFormat = Literal["script", "pytest", "markdown"]
+"""A program, a test, or a bug report with the program in it."""
+
+
+class ExportJob(Struct, frozen=True, kw_only=True, tag="export"):
+    """Make a program of one trace on one target; ``file_name`` is what the text tells people to run, "" for its own choice."""
+
+    where: Where
+    trace: Trace
+    form: ExportFormat
+    file_name: str
 
 
 class DeathJob(Struct, frozen=True, kw_only=True, tag="death"):
@@ -132,7 +152,7 @@ class SearchJob(Struct, frozen=True, kw_only=True, tag="search"):
     least: int
 
 
-Job = FuzzJob | SimulateJob | ReplayJob | DeathJob | SearchJob
+Job = FuzzJob | SimulateJob | ReplayJob | ExportJob | DeathJob | SearchJob
 
 
 class Tally(Struct, kw_only=True):
@@ -146,12 +166,22 @@ class Tally(Struct, kw_only=True):
     target_seconds: float = 0.0
     seconds: float = 0.0
 
+    def plus(self, later: Tally) -> Tally:
+        """Both together."""
+        return Tally(
+            traces=self.traces + later.traces,
+            steps=self.steps + later.steps,
+            target_seconds=self.target_seconds + later.target_seconds,
+            seconds=self.seconds + later.seconds,
+        )
+
 
 class Started(Struct, frozen=True, tag="started"):
-    """The target was made; ``families`` are those that will run."""
+    """The target was made; ``families`` are those that will run, ``notes`` what it assumes, for a person to read."""
 
     versions: dict[str, str]
     families: tuple[Family, ...]
+    notes: tuple[str, ...] = ()
 
 
 class Progressed(Struct, frozen=True, tag="progressed"):
@@ -213,6 +243,12 @@ class Replayed(Struct, frozen=True, tag="replayed"):
     lines: tuple[str, ...] = ()
 
 
+class Exported(Struct, frozen=True, tag="exported"):
+    """The text of the program that was asked for."""
+
+    text: str
+
+
 class Met(Struct, frozen=True, kw_only=True):
     """A finding of a search: the reduced one of a known ``bug``, or ("") any, as it was met, after the caller broke ``broken``.
 
@@ -246,10 +282,11 @@ class Refused(Struct, frozen=True, tag="refused"):
 
 
 class Broken(Struct, frozen=True, tag="broken"):
-    """kvoracle itself failed in the child: one sentence, and the traceback for whoever mends it."""
+    """kvoracle itself failed in the child, or (not ``ours``) a target of another package did: one sentence, and the traceback for whoever mends it."""
 
     sentence: str
     details: str
+    ours: bool = True
 
 
 class Ended(Struct, frozen=True, tag="ended"):
@@ -265,6 +302,7 @@ Event = (
     | KnownMet
     | FamilyEnded
     | Replayed
+    | Exported
     | Searched
     | Refused
     | Broken

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from campaigns.interruption import Interruption
@@ -54,9 +52,10 @@ def mutants(names: tuple[str, ...], examples: int, seed: int, laws_only: bool) -
                 break
             kill = attack(MUTANTS[name], examples=examples, seed=seed, laws_only=laws_only)
             kills.append(kill)
-            sys.stderr.write(f"{place} of {len(chosen)}: {name}\n")
+            click.echo(f"{place} of {len(chosen)}: {name}", err=True)
     click.echo("\n".join(score_table(kills)))
     if len(kills) < len(chosen):
+        click.echo(f"Interrupted: {len(kills)} of {len(chosen)} mutants were attacked.")
         return INTERRUPTED
     wrong = any(kill.survives or (kill.equivalent and kill.finding) for kill in kills)
     return FINDINGS if wrong else CLEAN

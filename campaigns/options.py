@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
+from oracle.errors import UsageError
 from oracle.geometry import LEVELS
 
+FUSED, REFERENCE = "fused", "fused:reference"
+
 Function = TypeVar("Function", bound=Callable[..., object])
+
+
+class NamedPath(click.Path):
+    """A path that has a name: an empty one, say of a variable that is not set, would mean the folder where the person stands."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """The path. Fails when it is empty."""
+        if not os.fspath(value):
+            self.fail("it is empty, so it names no file and no folder", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def target_options(command: Function) -> Function:
@@ -24,9 +43,29 @@ def target_options(command: Function) -> Function:
     )(command)
     return click.option(
         "--cache",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=NamedPath(path_type=Path, file_okay=False),
         help="Where fetched releases are kept (default: KVORACLE_CACHE, else the user's cache).",
     )(command)
+
+
+def reference_option(command: Function) -> Function:
+    """``--reference``: the torch path of ``fused``."""
+    return click.option(
+        "--reference",
+        is_flag=True,
+        help="Run the torch path of the target 'fused' in place of its kernels.",
+    )(command)
+
+
+def chosen_targets(targets: Sequence[str], *, reference: bool) -> list[str]:
+    """The targets, each once; with ``reference``, ``fused`` by its torch path. Raises ``UsageError`` when it is not among them."""
+    if not reference:
+        return list(dict.fromkeys(targets))
+    if not {FUSED, REFERENCE} & set(targets):
+        raise UsageError(
+            f"--reference is about the target {FUSED!r}, which is not among {', '.join(targets)}"
+        )
+    return list(dict.fromkeys(REFERENCE if target == FUSED else target for target in targets))
 
 
 def laws_only_option(command: Function) -> Function:

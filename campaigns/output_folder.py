@@ -20,8 +20,8 @@ class OutputFolder:
     def __init__(self, path: Path, targets: list[str]) -> None:
         self.path = path
         self._targets = targets
-        self._made = not path.exists()
         try:
+            self._made = not path.exists()
             path.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=path):
                 pass
@@ -45,7 +45,15 @@ class OutputFolder:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write the file so that a reader sees all of it or what was there before. Raises ``OSError``."""
+    """Write the file so that a reader sees all of it or what was there before. Raises ``OSError``.
+
+    A symbolic link is followed. Into what is no regular file (a device, a pipe) the data is written: another file must not take
+    its place.
+    """
+    path = _followed(path)
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -55,6 +63,13 @@ def write_whole(path: Path, data: bytes) -> None:
     except BaseException:
         Path(draft).unlink(missing_ok=True)
         raise
+
+
+def _followed(path: Path) -> Path:
+    """Where links lead, whether or not there is anything. Raises ``OSError`` for a loop of links."""
+    with contextlib.suppress(FileNotFoundError):
+        return Path(os.path.realpath(path, strict=True))
+    return Path(os.path.realpath(path))
 
 
 def _folder_name(target: str) -> str:

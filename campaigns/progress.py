@@ -5,9 +5,9 @@ Guarantees that nothing is written before a target was made, so that a refusal s
 
 from __future__ import annotations
 
-import sys
 from types import TracebackType
 
+import click
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
@@ -15,7 +15,7 @@ from rich.text import Text
 
 from campaigns.fuzz_run import Listener
 from campaigns.messages import Discovered, Event
-from campaigns.run_identity import versions_line
+from campaigns.run_identity import note_lines, versions_line
 from campaigns.verdict import TargetVerdict
 
 
@@ -55,12 +55,14 @@ class Progress(Listener):
             self._live.stop()
 
     def started(self, target: TargetVerdict) -> None:
-        """Say what runs: everything about the run before the first target, then each target's versions."""
+        """Say what runs: everything about the run before the first target, then each target's versions and notes."""
         if not self._targets:
             self._say(self._first_line)
         if target not in self._targets:
             self._targets.append(target)
             self._say(versions_line(target.target, target.versions))
+            for line in note_lines(target.target, target.notes):
+                self._say(line)
 
     def heard(self, target: TargetVerdict, event: Event) -> None:
         """Say each cause once, when it is first met."""
@@ -85,8 +87,7 @@ class Progress(Listener):
         if self._live is not None:
             self._console.print(Text(line), soft_wrap=True)
         else:
-            sys.stderr.write(line + "\n")
-            sys.stderr.flush()
+            click.echo(line, err=True)
 
     def _table(self) -> Table:
         table = Table(box=None, pad_edge=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
@@ -17,6 +16,7 @@ from campaigns.interruption import Interruption
 from campaigns.known_findings import KnownFindings, read_known
 from campaigns.lane import problem_of
 from campaigns.messages import Broken, Event, Refused, Searched
+from campaigns.options import NamedPath
 from campaigns.rediscovery import Baseline, Bookkeeper, Plan, Search, searches
 from campaigns.rediscovery_report import as_json, as_markdown, as_text
 from campaigns.run_identity import identity_of_code
@@ -44,7 +44,7 @@ Form = Literal["text", "markdown", "json"]
     help="How many traces of each seed are looked at where nothing is to be found.",
 )
 @click.option("--releases", help="Only these: 0.5.9..0.5.13, or several with commas.")
-@click.option("--known", type=click.Path(path_type=Path), help="The baseline: accepted findings.")
+@click.option("--known", type=NamedPath(path_type=Path), help="The baseline: accepted findings.")
 @click.option(
     "--format",
     "form",
@@ -56,7 +56,7 @@ Form = Literal["text", "markdown", "json"]
 @click.option("--jobs", type=click.IntRange(1), help="Processes at once (default: one a core).")
 @click.option(
     "--cache",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=NamedPath(path_type=Path, file_okay=False),
     help="Where fetched releases are kept (default: KVORACLE_CACHE, else the user's cache).",
 )
 def rediscover(
@@ -99,7 +99,7 @@ def rediscover(
     skipped = [bug for bug in wanted if bug.skipped]
     plan = Plan(
         bugs=tuple(bug for bug in wanted if not bug.skipped),
-        releases=releases_in(releases) if releases else RELEASES,
+        releases=RELEASES if releases is None else releases_in(releases),
         seeds=seeds,
         examples=examples,
         least=least,
@@ -109,7 +109,7 @@ def rediscover(
     for bug in skipped:
         click.echo(f"not looked for: {bug.id}, because {bug.skipped}", err=True)
     keeper = Bookkeeper(plan, baseline, list(rows.values()))
-    whole = _run(plan, keeper, jobs or cores())
+    left, whole = _run(plan, keeper, jobs or cores())
     if form == "json":
         click.echo(as_json(keeper.board), nl=False)
     elif form == "markdown":
@@ -117,6 +117,7 @@ def rediscover(
     else:
         click.echo(as_text(keeper.board, plan), nl=False)
     if not whole:
+        click.echo(f"kvoracle: interrupted with {left} searches left", err=True)
         return INTERRUPTED
     if keeper.board.problems:
         click.echo(f"kvoracle: {keeper.board.problems[0]}", err=True)
@@ -124,7 +125,8 @@ def rediscover(
     return CLEAN if keeper.board.is_whole() else FINDINGS
 
 
-def _run(plan: Plan, keeper: Bookkeeper, workers: int) -> bool:
+def _run(plan: Plan, keeper: Bookkeeper, workers: int) -> tuple[int, bool]:
+    """Run the searches; how many are left, and whether it came to its end."""
     todo = searches(plan)
     left = len(todo)
 
@@ -144,13 +146,13 @@ def _run(plan: Plan, keeper: Bookkeeper, workers: int) -> bool:
             _say(search, left)
 
     with Interruption() as interruption:
-        return run_jobs([search.job for search in todo], workers, hear, interruption)
+        whole = run_jobs([search.job for search in todo], workers, hear, interruption)
+    return left, whole
 
 
 def _say(search: Search, left: int) -> None:
     names = ", ".join(search.bugs) or "no bug to find"
-    sys.stderr.write(f"{search.release} ({names}): done, {left} left\n")
-    sys.stderr.flush()
+    click.echo(f"{search.release} ({names}): done, {left} left", err=True)
 
 
 def _machine() -> str:

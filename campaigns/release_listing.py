@@ -7,24 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oracle.geometry import FAMILIES
+from oracle.geometry import ALL_FAMILIES
 from oracle.operations import OPERATION_TABLE, kind_of
 from targets.sglang.release_table import ReleaseRow, release_table
 
 ABSENT = "."
+LETTERS = {
+    "token": "t",
+    "paged": "p",
+    "hybrid-swa": "h",
+    "unified-swa": "u",
+    "unified-mamba-swa": "x",
+    "unified-mamba": "m",
+}
 
 
 def listing() -> list[str]:
     """The lines: a column for each release and a row for each operation, then what each release gained and lost."""
     rows = release_table()
-    letters = ", ".join(f"{family[0]} {family}" for family in FAMILIES)
+    letters = ", ".join(f"{LETTERS[family]} {family}" for family in ALL_FAMILIES)
     kinds = [kind_of(kind.operation()) for kind in OPERATION_TABLE]
     wide = max(map(len, kinds))
     lines = [
         f"Releases 0.5.N; {letters}; {ABSENT} no family has it.",
         "",
         _line("", [_short(row.version) for row in rows], wide),
-        _line("families", ["".join(family[0] for family in row.families) for row in rows], wide),
+        _line("families", ["".join(LETTERS[name] for name in row.families) for row in rows], wide),
     ]
     lines += [_line(kind, [_cell(row, kind) for row in rows], wide) for kind in kinds]
     lines += ["", "Calls that came and went, and how pages are allocated on a CPU:", ""]
@@ -32,7 +40,7 @@ def listing() -> list[str]:
 
 
 def _line(name: str, cells: Sequence[str], wide: int) -> str:
-    return f"{name:{wide}}  {' '.join(f'{cell:>4}' for cell in cells)}".rstrip()
+    return f"{name:{wide}}  {' '.join(f'{cell:>6}' for cell in cells)}".rstrip()
 
 
 def _short(version: str) -> str:
@@ -40,7 +48,7 @@ def _short(version: str) -> str:
 
 
 def _cell(row: ReleaseRow, kind: str) -> str:
-    found = [name[0] for name, family in row.families.items() if kind in family.operations]
+    found = [LETTERS[name] for name, family in row.families.items() if kind in family.operations]
     return "".join(found) or ABSENT
 
 

@@ -24,22 +24,51 @@ from campaigns.messages import (
     Started,
     Where,
 )
-from campaigns.options import fail_on_option, laws_only_option, level_option, target_options
+from campaigns.options import (
+    NamedPath,
+    chosen_targets,
+    fail_on_option,
+    laws_only_option,
+    level_option,
+    reference_option,
+    target_options,
+)
 from campaigns.report import difference_table
-from campaigns.run_identity import versions_line
+from campaigns.run_identity import note_lines, versions_line
+from campaigns.sanitizer import (
+    PROGRAM,
+    TOOLS,
+    Sanitizer,
+    Tool,
+    find_sanitizer,
+    findings_of,
+    read_report,
+)
 from campaigns.verdict import CLEAN, FINDINGS, INTERRUPTED, USAGE, TargetVerdict
+from oracle.errors import UsageError
 from oracle.finding import Finding
 from oracle.geometry import Level
 from oracle.trace import Trace, read_trace
 
 
 @click.command()
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("trace", type=NamedPath(path_type=Path))
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
 @level_option(None, "How the allocator's invariants speak (default: as the trace says).")
 @target_options
 @fail_on_option
 @laws_only_option
+@reference_option
+@click.option(
+    "--sanitizer",
+    type=click.Choice(TOOLS),
+    help="Run it under this tool of NVIDIA's compute-sanitizer; what that reports is a finding.",
+)
+@click.option(
+    "--costs",
+    is_flag=True,
+    help="Look for host syncs and launches in each call; on our own targets those that break a promise are findings.",
+)
 def replay(
     trace: Path,
     targets: tuple[str, ...],
@@ -48,6 +77,9 @@ def replay(
     cache: Path | None,
     fail_on: str | None,
     laws_only: bool,
+    reference: bool,
+    sanitizer: Tool | None,
+    costs: bool,
 ) -> int:
     """Run a saved trace and say what came back, one line for each operation.
 
@@ -58,6 +90,7 @@ def replay(
     Examples:
       kvoracle replay kvoracle-findings/SIGNATURE.json sglang==0.5.23
       kvoracle replay tests/corpus/TRACE.json eager sglang==0.5.22 --level strict
+      kvoracle replay tests/corpus/TRACE.json fused --device cuda --sanitizer memcheck
 
     \b
     Exit codes:
@@ -65,20 +98,31 @@ def replay(
       1  findings
       2  wrong usage, no such target, or a file that is no trace
     """
+    chosen = chosen_targets(targets, reference=reference)
+    program = find_sanitizer() if sanitizer is not None else ""
     read = read_trace(trace)
     if level is not None:
         read = msgspec.structs.replace(read, mode=msgspec.structs.replace(read.mode, level=level))
     codes = []
     with Interruption() as interruption, tempfile.TemporaryDirectory(prefix="kvoracle-") as folder:
-        for number, target in enumerate(dict.fromkeys(targets)):
+        for number, target in enumerate(chosen):
             where = Where(
                 target=target,
                 device=device,
                 cache=None if cache is None else str(cache),
                 journal=str(Path(folder) / f"{number}.journal"),
             )
-            job = ReplayJob(where=where, trace=read, laws_only=laws_only)
-            one = _Replay(job, fail_on_hazard=fail_on == "hazard")
+            job = ReplayJob(
+                where=where,
+                trace=read,
+                laws_only=laws_only,
+                sanitized=sanitizer is not None,
+                costs=costs,
+            )
+            watch = None
+            if sanitizer is not None:
+                watch = Sanitizer(program, sanitizer, str(Path(folder) / f"{number}.report"))
+            one = _Replay(job, watch, fail_on_hazard=fail_on == "hazard")
             codes.append(one.run(Path(folder), interruption))
     return next((code for code in (USAGE, FINDINGS, INTERRUPTED) if code in codes), CLEAN)
 
@@ -86,8 +130,13 @@ def replay(
 class _Replay:
     """The replay on one target: prints as it goes."""
 
-    def __init__(self, job: ReplayJob, *, fail_on_hazard: bool) -> None:
+    def __init__(
+        self, job: ReplayJob, sanitizer: Sanitizer | None, *, fail_on_hazard: bool
+    ) -> None:
         self._job = job
+        self._sanitizer = sanitizer
+        # Under a sanitizer everything takes many times as long.
+        self._patience = STALL_SECONDS * (5 if sanitizer is not None else 1)
         self._fail_on_hazard = fail_on_hazard
         self._verdict = TargetVerdict(job.where.target, {}, [])
         self._findings: list[Finding] = []
@@ -96,11 +145,11 @@ class _Replay:
     def run(self, folder: Path, interruption: Interruption) -> int:
         """Run it to the end and return the exit code."""
         inbox: Inbox = queue.SimpleQueue()
-        child = Child(self._job, folder, inbox)
+        child = Child(self._job, folder, inbox, self._sanitizer)
         while True:
             if interruption.count:
                 child.kill()
-            hangs = child.is_silent_for(STALL_SECONDS)
+            hangs = child.is_silent_for(self._patience)
             if hangs:
                 child.kill()
             try:
@@ -120,6 +169,8 @@ class _Replay:
             self._started = True
             self._verdict.versions = event.versions
             click.echo(versions_line(self._verdict.target, event.versions))
+            for line in note_lines(self._verdict.target, event.notes):
+                click.echo(line, err=True)
         elif isinstance(event, Replayed):
             self._show(event)
         elif isinstance(event, Discovered):
@@ -136,28 +187,46 @@ class _Replay:
         click.echo("".join(f"{'':21}  {line}\n" for line in event.lines[1:]), nl=False)
 
     def _end(self, gone: Gone, *, hangs: bool) -> None:
-        if gone.how and not self._verdict.problem:
-            if not self._started:
-                self._verdict.problem = f"the process of {self._verdict.target} was ended by {gone.how} while the target was made"
-            else:
-                journal: Trace = read_journal(Path(self._job.where.journal)) or self._job.trace
-                family = journal.geometry.family
-                finding = death_finding(
-                    self._verdict.target,
-                    self._verdict.versions,
-                    family,
-                    journal,
-                    gone.how,
-                    last_words=gone.last_words,
-                    hangs=hangs,
-                )
-                self._findings.append(finding)
-                click.echo(f"{finding.index:4}  {finding.operation:15}  its process ended")
-                click.echo(difference_table(finding), nl=False)
+        if gone.how and not self._started and not self._verdict.problem:
+            self._verdict.problem = f"the process of {self._verdict.target} was ended by {gone.how} while the target was made"
+        ran = read_journal(Path(self._job.where.journal)) or self._job.trace
+        # What a sanitizer reports also explains why a process ended.
+        if not self._verdict.problem and (hangs or not self._tell_report(ran)) and gone.how:
+            self._tell_death(gone, ran, hangs=hangs)
         if self._verdict.problem:
             click.echo(f"kvoracle: {' '.join(self._verdict.problem.split())}", err=True)
         else:
             click.echo(self._closing_sentence())
+
+    def _tell_report(self, ran: Trace) -> bool:
+        """Tell what the sanitizer reported; whether it was anything."""
+        if self._sanitizer is None:
+            return False
+        try:
+            errors = read_report(Path(self._sanitizer.log))
+        except UsageError as problem:
+            self._verdict.problem = str(problem)
+            return True
+        tool, verdict = self._sanitizer.tool, self._verdict
+        for finding in findings_of(errors, tool, verdict.target, verdict.versions, ran):
+            self._findings.append(finding)
+            click.echo(difference_table(finding), nl=False)
+        click.echo(f"{PROGRAM} {tool}: {len(errors)} different errors")
+        return bool(errors)
+
+    def _tell_death(self, gone: Gone, ran: Trace, *, hangs: bool) -> None:
+        finding = death_finding(
+            self._verdict.target,
+            self._verdict.versions,
+            ran.geometry.family,
+            ran,
+            gone.how,
+            last_words=gone.last_words,
+            hangs=hangs,
+        )
+        self._findings.append(finding)
+        click.echo(f"{finding.index:4}  {finding.operation:15}  its process ended")
+        click.echo(difference_table(finding), nl=False)
 
     def _closing_sentence(self) -> str:
         hazards = sum(finding.kind == "hazard" for finding in self._findings)

@@ -6,6 +6,7 @@ Guarantees that every operation of the trace is told, also those after the end o
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from campaigns.messages import Discovered, Event, Replayed, ReplayJob
 from campaigns.wording import describe_call, describe_outcome
@@ -14,6 +15,9 @@ from oracle.metamorphic import judge_relation, run_both
 from oracle.operations import kind_of
 from oracle.target import Target
 from oracle.trace import Trace
+
+if TYPE_CHECKING:
+    from targets.probes.probed_target import ProbedTarget
 
 
 def replay(job: ReplayJob, target: Target, tell: Callable[[Event], None]) -> None:
@@ -64,6 +68,14 @@ def _replay_relation(trace: Trace, target: Target, tell: Callable[[Event], None]
 def _sizes(trace: Trace) -> str:
     pools = f"{trace.geometry.size} slots"
     return f"{pools}, {trace.geometry.size_swa} SWA slots" if trace.geometry.size_swa else pools
+
+
+def tell_costs(job: ReplayJob, target: ProbedTarget, tell: Callable[[Event], None]) -> None:
+    """Tell what the calls of each method cost, after the replay."""
+    from targets.probes.attaching import cost_lines
+
+    lines = cost_lines(target) or ("no call was watched",)
+    tell(Replayed(len(job.trace.operations), "costs", "done", lines))
 
 
 def _tell_findings(

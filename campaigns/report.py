@@ -16,6 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from campaigns.messages import Tally
+from campaigns.run_identity import note_lines
+from campaigns.saving import NOT_RUN
 from campaigns.verdict import FamilyVerdict, SavedFinding, Verdict
 from oracle.finding import FINDING_KINDS, Finding
 
@@ -28,6 +30,7 @@ _RIGHT = ("traces", "steps", "hazards", "time in the target")
 def render(verdict: Verdict, width: int = WIDTH) -> str:
     """The whole report, with a final newline. ``width`` is how wide the table may be, in columns."""
     parts = [_table(verdict, width)] if any(target.families for target in verdict.targets) else []
+    parts += _notes(verdict)
     blocks = [*_findings(verdict), *_hazards(verdict)]
     parts += [_finding(number, block) for number, block in enumerate(blocks, 1)]
     parts += _known(verdict)
@@ -72,6 +75,12 @@ def closing_sentence(verdict: Verdict) -> str:
     if verdict.problems():
         sentence += f" {_many(sum(bool(target.problem) for target in verdict.targets), 'target')} could not be judged to the end."
     return f"Interrupted. {sentence}" if verdict.interrupted else sentence
+
+
+def _notes(verdict: Verdict) -> list[str]:
+    """What targets assume: a verdict on one that was misread means nothing."""
+    lines = [line for target in verdict.targets for line in note_lines(target.target, target.notes)]
+    return ["\n".join(lines) + "\n"] if lines else []
 
 
 def _table(verdict: Verdict, width: int) -> str:
@@ -140,8 +149,7 @@ def _finding(number: int, block: _Block) -> str:
     if found.trace_file:
         lines.append(f"    trace   {found.trace_file} ({_many(found.operations, 'operation')})")
     if found.script_file:
-        shown = "reproduced" if found.reproduced else "did not reproduce"
-        lines.append(f"    script  {found.script_file} ({shown})")
+        lines.append(f"    script  {found.script_file} ({_shown(found)})")
     if found.trace_file:
         words = ["kvoracle", "replay", found.trace_file, target]
         lines.append(f"    replay  {shlex.join(words)}")
@@ -181,6 +189,12 @@ def _known(verdict: Verdict) -> list[str]:
 def _by_kind(findings: Iterable[SavedFinding]) -> str:
     counts = Counter(found.finding.kind for found in findings)
     return ", ".join(f"{kind} {counts[kind]}" for kind in FINDING_KINDS if counts[kind])
+
+
+def _shown(found: SavedFinding) -> str:
+    if found.reproduced:
+        return "reproduced"
+    return "could not run" if NOT_RUN in found.remark else "did not reproduce"
 
 
 def _many(count: int, what: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import platform
 import subprocess
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -43,6 +44,11 @@ def versions_line(target: str, versions: dict[str, str]) -> str:
     """The versions of what a target runs."""
     listed = ", ".join(f"{name} {number}" for name, number in sorted(versions.items()))
     return f"{target}: {listed}" if listed else target
+
+
+def note_lines(target: str, notes: Sequence[str]) -> list[str]:
+    """What a target assumes, a line for each note."""
+    return [f"note on {target}: {' '.join(note.split())}" for note in notes]
 
 
 def _version_of(package: str) -> str:

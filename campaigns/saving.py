@@ -18,6 +18,8 @@ from campaigns.scripting import tree_of
 from campaigns.verdict import SavedFinding
 from oracle.trace import encode_trace
 
+NOT_RUN = "the script could not run"
+
 
 class Saver:
     """Saves into ``folder``. ``origin`` is what a trace's note says of the campaign it comes from."""
@@ -67,6 +69,4 @@ class Saver:
         shown = self._runner.run(script, argument=tree_of(where))
         saved.reproduced = shown is True
         if shown is None:
-            saved.remark = "; ".join(
-                [part for part in (saved.remark, "the script could not run") if part]
-            )
+            saved.remark = "; ".join([part for part in (saved.remark, NOT_RUN) if part])

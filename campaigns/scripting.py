@@ -9,21 +9,32 @@ from pathlib import Path
 
 from campaigns.export import render
 from campaigns.messages import Where
-from oracle.errors import KvoracleError
+from oracle.errors import KvoracleError, UsageError
 from oracle.finding import Finding, signature
 from oracle.lockstep import Session
+from oracle.target import Target
 from oracle.trace import Trace
 from targets.sglang.cache import cache_directory, entry_of
 from targets.sglang.releases import is_specification, parse
 
 
-def script_of(trace: Trace, target: str, finding: Finding, session: Session) -> tuple[str, str]:
-    """The source of the script, and why there is none ("" when there is). ``session`` ran the trace and kept its records."""
+def script_of(trace: Trace, target: Target, finding: Finding, session: Session) -> tuple[str, str]:
+    """The source of the script, and why there is none ("" when there is). ``session`` ran the trace on ``target`` and kept its records."""
     name = f"{signature(finding, trace.operations)}.py"
     try:
-        return render(trace, target, finding=finding, session=session, file_name=name), ""
+        check_scriptable(target)
+        return render(trace, target.name, finding=finding, session=session, file_name=name), ""
     except KvoracleError as error:
         return "", f"no script: {error}"
+
+
+def check_scriptable(target: Target) -> None:
+    """Raise ``UsageError`` when a program could not reach the allocator of ``target``, which was reset before."""
+    if not is_specification(target.name) and not hasattr(target, "allocator"):
+        raise UsageError(
+            f"the target {target.name!r} does not show its allocator (as its attribute 'allocator'), and a program "
+            "calls nothing else"
+        )
 
 
 def tree_of(where: Where) -> Path | None:

@@ -97,7 +97,7 @@ class Shortener:
             return
         self._signatures.add(name)
         session = run_trace(short, [self._target], self._judging, keep_records=True)
-        script, no_script = script_of(short, self._target.name, short_finding, session)
+        script, no_script = script_of(short, self._target, short_finding, session)
         yield Reduced(
             finding=short_finding,
             trace=short,

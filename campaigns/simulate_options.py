@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from campaigns.budget import seed_of
+from campaigns.budget import Share, seed_of
 from campaigns.fuzz_options import where_of, workers_for
 from campaigns.messages import Day, KnownEntry, SimulateJob, Where
 from oracle.geometry import Family, Level
@@ -56,8 +56,8 @@ class SimulateOptions(Struct, frozen=True, kw_only=True):
             parts.append("optimistic")
         return [*parts, "laws only"] if self.laws_only else parts
 
-    def days(self) -> Iterator[Day]:
-        """Every day that is to be served. Raises ``UsageError`` when no allocator of these sizes can exist."""
+    def days(self, attempt: int = 0) -> Iterator[Day]:
+        """Every day that is to be served, another one for each ``attempt``. Raises ``UsageError`` when no allocator of these sizes can exist."""
         for family in self.families:
             usual = (1,) if family == "token" else PAGE_SIZES
             for page_size in usual if self.page_sizes is None else self.page_sizes:
@@ -74,7 +74,10 @@ class SimulateOptions(Struct, frozen=True, kw_only=True):
                         workload=Workload(
                             requests=self.requests, sharing=sharing, optimistic=self.optimistic
                         ),
-                        seed=seed_of(self.seed, (family, page_size, sharing)),
+                        seed=seed_of(
+                            self.seed,
+                            (family, page_size, sharing, *([attempt] if attempt else [])),
+                        ),
                     )
 
     def where(self, target: str, journal: Path) -> Where:
@@ -97,16 +100,30 @@ class SimulateOptions(Struct, frozen=True, kw_only=True):
             switches += " --laws-only"
         return f"found by kvoracle simulate {shlex.quote(target)} {switches} --seed {self.seed}"
 
+    def shares(self) -> list[dict[Family, Share]]:
+        """All days of a family for every target."""
+        days = [day.geometry.family for day in self.days()]
+        return [
+            {family: Share(examples=days.count(family)) for family in self.families}
+            for _ in self.targets
+        ]
+
     def job(
         self,
-        number: int,
         families: tuple[Family, ...],
         where: Where,
+        share: Share,
         *,
         known: tuple[KnownEntry, ...],
         replays_known: bool,
+        attempt: int,
     ) -> SimulateJob:
-        """What a child does about ``families``: all of their days. Every target gets the same ones."""
-        del number, known, replays_known
-        days = tuple(day for day in self.days() if day.geometry.family in families)
-        return SimulateJob(where=where, days=days, level=self.level, laws_only=self.laws_only)
+        """What a child does about ``families``: all of their days, fewer and other ones after one was its death."""
+        del known, replays_known
+        days = [day for day in self.days(attempt) if day.geometry.family in families]
+        return SimulateJob(
+            where=where,
+            days=tuple(days[: share.examples]),
+            level=self.level,
+            laws_only=self.laws_only,
+        )

@@ -52,13 +52,17 @@ class KnownVerdict(Struct):
 
 
 class TargetVerdict(Struct):
-    """One target; ``problem`` is the sentence that says why it could not be judged (to the end), "" if it could."""
+    """One target; ``problem`` is the sentence that says why it could not be judged (to the end), "" if it could.
+
+    ``notes``: what the target assumes, for a person to read.
+    """
 
     target: str
     versions: dict[str, str]
     families: list[FamilyVerdict]
     problem: str = ""
     known: list[KnownVerdict] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
 
     def family(self, name: str) -> FamilyVerdict:
         """The verdict on the family ``name``, made when it is new."""
@@ -113,6 +117,7 @@ class Verdict(Struct):
 
 def _target(target: TargetVerdict) -> dict[str, object]:
     known = {"known": target.known} if target.known else {}
+    notes = {"notes": target.notes} if target.notes else {}
     return {
         "target": target.target,
         "families": [
@@ -125,6 +130,7 @@ def _target(target: TargetVerdict) -> dict[str, object]:
             for verdict in target.families
         ],
         **known,
+        **notes,
     }
 
 

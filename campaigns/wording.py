@@ -24,6 +24,11 @@ _ANSWERING = frozenset(
 _LENGTHS = ("prefix_lens", "seq_lens", "last_loc")
 
 
+def one_line(error: Exception) -> str:
+    """What an exception says, with its kind, as one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
 def shorten(slots: Sequence[int]) -> str:
     """``[4..7, 12]``: consecutive slots as runs, at most six runs, and how many slots there are when some are left out."""
     runs: list[list[int]] = []

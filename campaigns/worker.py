@@ -20,6 +20,7 @@ from campaigns.messages import (
     DeathJob,
     Ended,
     Event,
+    ExportJob,
     FuzzJob,
     Job,
     Refused,
@@ -31,7 +32,8 @@ from campaigns.messages import (
     decode_job,
     encode_line,
 )
-from oracle.errors import KvoracleError, UsageError
+from campaigns.wording import one_line
+from oracle.errors import KvoracleError, TargetFaultError, UsageError
 from oracle.target import Target
 
 
@@ -46,10 +48,12 @@ class Worker:
         """Do the job and tell how it ended. An ``Exception`` of kvoracle's own becomes an event too."""
         try:
             self._do(job)
+        except TargetFaultError as error:
+            self.tell(Broken(str(error), traceback.format_exc(), ours=False))
         except KvoracleError as error:
             self.tell(Refused(str(error)))
         except Exception as error:  # noqa: BLE001 (told to the main process, which says it)
-            sentence = f"kvoracle itself failed on {job.where.target}: {_one_line(error)}"
+            sentence = f"kvoracle itself failed on {job.where.target}: {one_line(error)}"
             self.tell(Broken(sentence, traceback.format_exc()))
         self.tell(Ended())
 
@@ -62,13 +66,16 @@ class Worker:
             self._interrupted.set()
 
     def _do(self, job: Job) -> None:
+        if isinstance(job, ReplayJob):
+            self._replay(job)
+            return
         target = make_target_of(job.where)
         keep_journal(job.where)
-        if isinstance(job, ReplayJob):
-            from campaigns.replay_worker import replay
+        if isinstance(job, ExportJob):
+            from campaigns.export_worker import export
 
-            self.tell(Started(target.versions, (job.trace.geometry.family,)))
-            replay(job, target, self.tell)
+            self.tell(Started(target.versions, ()))
+            self.tell(export(job, target))
         elif isinstance(job, DeathJob):
             from campaigns.death_worker import shorten_death
 
@@ -85,6 +92,26 @@ class Worker:
         else:
             self._fuzz(job, target)
 
+    def _replay(self, job: ReplayJob) -> None:
+        from campaigns.replay_worker import replay, tell_costs
+        from targets.lost_device import EndsWithItsDevice
+
+        if job.sanitized:
+            from targets.fused.memory import leave_out_guards
+
+            leave_out_guards()
+        target = bare_target_of(job.where)
+        keep_journal(job.where)
+        self.tell(Started(target.versions, (job.trace.geometry.family,), notes_of(target)))
+        if not job.costs:
+            replay(job, EndsWithItsDevice(target), self.tell)
+            return
+        from targets.probes.attaching import with_probes
+
+        probed = with_probes(target, job.where.device)
+        replay(job, EndsWithItsDevice(probed), self.tell)
+        tell_costs(job, probed, self.tell)
+
     def _fuzz(self, job: FuzzJob, target: Target) -> None:
         from campaigns.family_campaign import FamilyCampaign
         from campaigns.known_replay import replay_known
@@ -94,7 +121,7 @@ class Worker:
         if job.asked and families != job.families:
             lacking = next(family for family in job.families if family not in families)
             raise UsageError(f"{job.where.target} does not have the {lacking} family")
-        self.tell(Started(target.versions, families))
+        self.tell(Started(target.versions, families, notes_of(target)))
         if job.replays_known:
             replay_known(job.known, target, Judging(prediction=not job.laws_only), self.tell)
         examples = share_examples(job.examples, len(families)) if job.examples else None
@@ -111,11 +138,23 @@ class Worker:
 
 
 def make_target_of(where: Where) -> Target:
-    """The target under test. Raises ``UsageError`` or ``TargetUnavailable``."""
+    """The target under test, which ends this process when its device is lost. Raises ``UsageError`` or ``TargetUnavailable``."""
+    from targets.lost_device import EndsWithItsDevice
+
+    return EndsWithItsDevice(bare_target_of(where))
+
+
+def bare_target_of(where: Where) -> Target:
+    """The target under test, which may lose its device and go on. Raises ``UsageError`` or ``TargetUnavailable``."""
     from targets.registry import make_target
 
     cache = Path(where.cache) if where.cache is not None else None
     return make_target(where.target, device=where.device, cache=cache)
+
+
+def notes_of(target: Target) -> tuple[str, ...]:
+    """What the target assumes, for a person to read: its ``notes``, where it has any."""
+    return tuple(getattr(target, "notes", ()))
 
 
 def keep_journal(where: Where) -> None:
@@ -142,10 +181,6 @@ def _watch_input(interrupted: threading.Event) -> None:
     while os.read(0, 4096):
         pass
     interrupted.set()
-
-
-def _one_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 if __name__ == "__main__":

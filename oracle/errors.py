@@ -19,3 +19,7 @@ class UsageError(KvoracleError):
 
 class TargetUnavailable(KvoracleError):  # noqa: N818 (the sentence is the message)
     """The target cannot be had here: no such release, no index, no such checkout, no Triton."""
+
+
+class TargetFaultError(KvoracleError):
+    """A target of another package does not do as the protocol says: it raised, or gave back what it must not."""

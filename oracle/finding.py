@@ -12,10 +12,10 @@ from oracle.errors import KvoracleError
 from oracle.operations import Base, kind_of
 
 FindingKind = Literal[
-    "divergence", "law", "metamorphic", "signal", "hazard", "sync", "launches", "crash", "hang"
-]
+    "divergence", "law", "metamorphic", "signal", "hazard", "sync", "launches", "memory", "crash", "hang"
+]  # fmt: skip
 FINDING_KINDS: tuple[FindingKind, ...] = (
-    "divergence", "law", "metamorphic", "signal", "hazard", "sync", "launches", "crash", "hang",
+    "divergence", "law", "metamorphic", "signal", "hazard", "sync", "launches", "memory", "crash", "hang",
 )  # fmt: skip
 LONGEST_NAME = 100
 
@@ -105,6 +105,10 @@ class LaunchesExceeded(FindingError):
     """More kernel launches than the contract's budget."""
 
 
+class MemoryDamaged(FindingError):
+    """Something was written or read outside the buffers of an allocator, or by two threads at once."""
+
+
 class TargetCrashed(FindingError):
     """An exception that the contract does not name, or a child process that died."""
 
@@ -121,6 +125,7 @@ _ERRORS: dict[FindingKind, type[FindingError]] = {
     "hazard": Hazard,
     "sync": SyncFound,
     "launches": LaunchesExceeded,
+    "memory": MemoryDamaged,
     "crash": TargetCrashed,
     "hang": TargetHung,
 }

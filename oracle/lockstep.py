@@ -16,14 +16,14 @@ from oracle.call import Call
 from oracle.caller import Caller, Plan, Planned
 from oracle.comparison import Difference, compare_outcomes, compare_snapshots
 from oracle.contract import Contract
+from oracle.cost_judgement import CostJudgement
 from oracle.errors import UsageError
 from oracle.finding import Finding, FindingKind
 from oracle.geometry import Geometry, Mode
 from oracle.laws import Violation, make_laws
-from oracle.observation import Outcome
+from oracle.observation import Outcome, Snapshot
 from oracle.operations import Base, kind_of
 from oracle.prediction import Prediction, make_prediction
-from oracle.sync_free import SyncFree
 from oracle.target import Target
 from oracle.trace import Callers, Trace
 from oracle.unified_observation import AnySnapshot
@@ -107,7 +107,7 @@ class Session:
         self.index = -1
         self.seconds = Seconds()
         self.records: list[CallRecord] | None = [] if keep_records else None
-        self._sync_free = SyncFree(geometry, self.mode)
+        self._costs = CostJudgement(geometry, self.mode)
         self._lanes = [_Lane(target, geometry, self.mode) for target in targets]
         self.caller.read_sizes(self._lanes[0].last.queries)
         self._reference: Prediction | None = None
@@ -157,7 +157,7 @@ class Session:
         expected = self._reference.apply(call) if self._reference else None
         state = self._reference.snapshot() if self._reference else None
         self.seconds.prediction += perf_counter() - start
-        sync_free = self._sync_free.promised(call)
+        self._costs.follow(planned)
         outcome: Outcome | None = None
         for lane in self._lanes:
             start = perf_counter()
@@ -171,7 +171,7 @@ class Session:
                 self.undefined = self._reference.undefined
                 expected = state = None
             self._judge_lane(lane, planned, operation, expected, state, got, after)
-            if sync_free and not self.finished:
+            if not self.finished:
                 self._judge_costs(lane, call, operation, got)
             if self.finished:
                 return None
@@ -188,6 +188,15 @@ class Session:
         after: AnySnapshot,
     ) -> None:
         before, lane.last = lane.last, after
+        if isinstance(after, Snapshot) and after.overwritten:
+            damage = Difference(
+                after.overwritten[0],
+                "nothing is written outside a buffer",
+                f"writes {', '.join(after.overwritten)}",
+            )
+            breach = planned.breaches[0] if planned.breaches else ""
+            self._report(lane, "memory", damage, planned.call, operation, breach)
+            return
         start = perf_counter()
         difference = None
         if expected is not None and state is not None:
@@ -221,14 +230,10 @@ class Session:
         self._report_violation(lane, violation, planned.call, operation)
 
     def _judge_costs(self, lane: _Lane, call: Call, operation: Base, got: Outcome) -> None:
-        """Of a call that is sync-free and returned: what an attached probe saw."""
-        if got.costs is None or got.error:
-            return
-        for quantity, seen in (("host sync", got.costs.syncs), ("shape", got.costs.shapes)):
-            if seen:
-                difference = Difference(quantity, "none: the call is sync-free", "; ".join(seen))
-                self._report(lane, "sync", difference, call, operation, "")
-                return
+        judged = self._costs.judge(call, got)
+        if judged is not None:
+            kind, difference = judged
+            self._report(lane, kind, difference, call, operation, "")
 
     def _end_undefined(self, operation: Base) -> None:
         """The contract leaves the last call open, so only the laws judge it, and nothing after it is judged."""

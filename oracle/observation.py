@@ -99,6 +99,9 @@ class Snapshot(Struct, kw_only=True):
     ``group`` is None when no group is open, whatever list an allocator with a flag still has. ``queries``: what the public size queries answer, by name: ``available_size``, ``full_available_size``,
     ``swa_available_size``, ``size``, ``size_full``, ``size_swa``. ``new_pages``: ``new_pages_available(f, s)`` for f and s in
     0, 1, and exactly what is available on that side, and one more (row-major over ``new_pages_grid``), empty where the family has none.
+
+    ``overwritten``: the guards around the allocator's buffers that were written to, in words; empty where none was, or where
+    there are none. Never predicted.
     """
 
     full: PoolState
@@ -110,6 +113,7 @@ class Snapshot(Struct, kw_only=True):
     full_only_pile: list[list[int]] = []
     queries: dict[str, int]
     new_pages: list[bool]
+    overwritten: list[str] = []
 
 
 def new_pages_grid(full_pages: int, swa_pages: int) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ Guarantees that ``decode_trace`` either gives a trace that can be run or raises 
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +14,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from oracle.errors import UsageError
 from oracle.geometry import Geometry, Mode
+from oracle.legality import BREACHES
 from oracle.operations import Operation
 
 Callers = Literal["legal", "hostile", "mixed"]
@@ -73,19 +75,32 @@ def decode_trace(data: bytes, source: str = "the trace") -> Trace:
         )
     try:
         trace.geometry.check()
+        _check_breaches(trace)
     except UsageError as error:
         raise UsageError(f"{source}: {error}") from error
     return trace
 
 
+def _check_breaches(trace: Trace) -> None:
+    for name in trace.may_break or ():
+        if name not in BREACHES:
+            close = get_close_matches(name, BREACHES, n=1)
+            advice = f": did you mean {close[0]!r}?" if close else ""
+            raise UsageError(
+                f"a caller cannot break {name!r}, which is no precondition that kvoracle knows{advice}"
+            )
+
+
 def read_trace(path: Path) -> Trace:
     """Read a trace file. Raises ``UsageError`` when it cannot be read or is no trace."""
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise UsageError(f"{path} is larger than {LARGEST_FILE >> 20} MiB, so it is no trace")
-        data = path.read_bytes()
+        # A pipe or a device does not say how much there is to read.
+        with path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
     except OSError as error:
-        raise UsageError(f"cannot read the trace {path}: {error.strerror}") from error
+        raise UsageError(f"cannot read the trace {path}: {error.strerror or error}") from error
+    if len(data) > LARGEST_FILE:
+        raise UsageError(f"{path} is larger than {LARGEST_FILE >> 20} MiB, so it is no trace")
     return decode_trace(data, str(path))
 
 

@@ -1,8 +1,8 @@
 """Performs a ``Call`` on any object that has the method names of SGLang's allocators.
 
 Guarantees that whatever the allocator raises becomes part of the ``Outcome``, that the returned slots are read before the
-caller overwrites what it passed, and that on CUDA an asynchronous failure is charged to the call that caused it. Knows no
-allocator class: where an allocator keeps its sub-allocators is a parameter (``Reach``).
+caller overwrites what it passed, that asynchronous asserts speak at once, and that on CUDA any other asynchronous failure is
+charged to the call that caused it. Knows no allocator class: where an allocator keeps its sub-allocators is a parameter (``Reach``).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from oracle.observation import Outcome
+from targets.async_asserts import asserts_on_host
 from targets.call_arguments import Arguments
 from targets.watching import watching, watching_now
 
@@ -63,11 +64,11 @@ def perform(
     arguments = Arguments(call, device, separate=watching_now())
     value, dtype, error, message = None, "", "", ""
     try:
-        with watching(arguments.twins):
+        with asserts_on_host(), watching(arguments.twins):
             result = _invoke(allocator, call, arguments, reach)
         if isinstance(result, torch.Tensor):
             value, dtype = tuple(result.tolist()), str(result.dtype).removeprefix("torch.")
-        _finish(device)
+        finish(device)
     except Exception as raised:  # noqa: BLE001 (everything an allocator raises is an observation)
         value, dtype = None, ""
         error, message = classify(raised), str(raised)
@@ -107,7 +108,8 @@ def _invoke(allocator: object, call: Call, arguments: Arguments, reach: Reach) -
     return method(*arguments.positional, **arguments.named)
 
 
-def _finish(device: str) -> None:
+def finish(device: str) -> None:
+    """Wait until ``device`` did what was launched."""
     # An asynchronous device assert would otherwise surface in a later call, which did nothing wrong.
     if device.startswith("cuda"):
         torch.cuda.synchronize(device)

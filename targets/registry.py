@@ -37,14 +37,19 @@ def make_target(specification: str, *, device: str = "cpu", cache: Path | None =
 
     ``cache`` is where fetched releases lie; None means the user's cache. A specification of another package is the name of
     its entry point in the group ``kvoracle.targets``, or ``NAME:ARGUMENT``; the entry point is called with
-    ``(argument, device)``. Raises UsageError or TargetUnavailable.
+    ``(argument, device)``. Raises UsageError, TargetUnavailable or TargetFaultError.
     """
     if specification == "oracle":
         reference: Target = _module("targets.reference", specification).ReferenceTarget()
         return reference
     if _is_sglang(specification):
         adapter = _module("targets.sglang.adapter", specification)
-        release: Target = adapter.make_sglang_target(specification, device=device, cache=cache)
+        try:
+            release: Target = adapter.make_sglang_target(specification, device=device, cache=cache)
+        except (OSError, RuntimeError) as error:
+            # Up to Python 3.12 a loop of links is a RuntimeError.
+            reason = getattr(error, "strerror", None) or error
+            raise TargetUnavailable(f"{specification} cannot be read: {reason}") from error
         return release
     name, _, argument = specification.partition(":")
     if name in ("eager", "fused", "canary", "mutant"):
@@ -52,7 +57,7 @@ def make_target(specification: str, *, device: str = "cpu", cache: Path | None =
     entry_point = _entry_points().get(name)
     if entry_point is None:
         raise UsageError(_unknown(specification))
-    return _make_foreign(entry_point, argument, device)
+    return _make_foreign(entry_point, specification, argument, device)
 
 
 def known_targets() -> list[KnownTarget]:
@@ -99,16 +104,20 @@ def _make_own(specification: str, device: str) -> Target:
     return mutant
 
 
-def _make_foreign(entry_point: EntryPoint, argument: str, device: str) -> Target:
+def _make_foreign(
+    entry_point: EntryPoint, specification: str, argument: str, device: str
+) -> Target:
     try:
         make = entry_point.load()
-    except ImportError as missing:
+    except Exception as failure:
         raise TargetUnavailable(
             f"the target {entry_point.name!r} comes from {entry_point.value}, "
-            f"which cannot be imported: {missing}"
-        ) from missing
-    target: Target = make(argument, device)
-    return target
+            f"which cannot be imported: {type(failure).__name__}: {failure}"
+        ) from failure
+    foreign: Target = _module("targets.foreign", specification).ForeignTarget(
+        specification, lambda: make(argument, device)
+    )
+    return foreign
 
 
 def _is_sglang(specification: str) -> bool:

@@ -134,11 +134,14 @@ class UnifiedPool:
             last = (segment.start_pos + len(segment.slots) - 1) // self.page_size
 
     def free_full_band(self, slots: Sequence[int], start_pos: int) -> None:
-        """``free_segment`` of the FULL band itself: at once, also in a group (§9)."""
+        """``free_segment`` of the FULL band itself: at once, also in a group (§9); at page size 1 a plain free (§5)."""
         if not slots:
             return
         self.require_page_start(start_pos)
-        self.full.free_representatives(slots[:: self.page_size])
+        if self.page_size == 1:
+            self.full.free(slots)
+        else:
+            self.full.free_representatives(slots[:: self.page_size])
 
     def alloc_states(self, count: int) -> list[int] | None:
         """Virtual states (§10)."""

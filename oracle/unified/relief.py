@@ -46,17 +46,22 @@ def ask_for_room(floating: FloatingBand, demand: Mapping[Band, int]) -> None:
         return
     low = _extension_bytes(floating.lower(), wanted)
     high = _extension_bytes(floating.upper(), wanted)
-    surplus_low = floating.open_bytes("low") - low
-    surplus_high = floating.open_bytes("high") - high
+    # An end may use every byte of the band that is open beside it, not only whole pages of the floating one (§1).
+    open_low, open_high = floating.lo - floating.below(), floating.above() - floating.hi
+    surplus_low, surplus_high = open_low - low, open_high - high
     own_pages = max(0, wanted.get(floating, 0) - len(floating.holes))
     own = own_pages * floating.grid.page_bytes
     slack = max(band.grid.page_bytes for band in wanted)
     if surplus_low < 0 and surplus_high < 0:
         return
     if surplus_low < 0:
-        _open(floating, "low", low + max(0, own - max(0, surplus_high)) + slack)
+        target = low + max(0, own - max(0, surplus_high)) + slack
+        if target > open_low:
+            floating.make_room("low", target)
     elif surplus_high < 0:
-        _open(floating, "high", high + max(0, own - max(0, surplus_low)) + slack)
+        target = high + max(0, own - max(0, surplus_low)) + slack
+        if target > open_high:
+            floating.make_room("high", target)
     elif own > max(surplus_low, surplus_high):
         if surplus_low >= surplus_high:
             floating.make_room("low", low + own + slack)
@@ -70,10 +75,3 @@ def _extension_bytes(band: Band | None, wanted: Mapping[Band, int]) -> int:
         return 0
     holes = len(band.holes) if band.is_lazy else 0
     return max(0, wanted[band] - holes) * band.grid.page_bytes
-
-
-def _open(floating: FloatingBand, side: str, target_bytes: int) -> None:
-    if side == "low" and target_bytes > floating.open_bytes("low"):
-        floating.make_room("low", target_bytes)
-    if side == "high" and target_bytes > floating.open_bytes("high"):
-        floating.make_room("high", target_bytes)

@@ -55,9 +55,7 @@ class HybridSWAAllocator(HybridAllocation, HybridFrees):
         self.signals = signals if signals is not None else Signals()
         self.full_attn_allocator = self._pool(size)
         self.swa_attn_allocator = self._pool(size_swa)
-        self.full_to_swa_index_mapping = torch.zeros(
-            size + page_size + 1, dtype=torch.int64, device=device
-        )
+        self.full_to_swa_index_mapping = self._new_mapping(size + page_size + 1)
         self.full_to_swa_index_mapping[-1] = -1
         self._within_page = torch.arange(page_size, dtype=torch.int64, device=device)
         self.swa_free_group: list[torch.Tensor] = []
@@ -118,6 +116,9 @@ class HybridSWAAllocator(HybridAllocation, HybridFrees):
     def translate_loc_from_full_to_swa(self, full_indices: torch.Tensor) -> torch.Tensor:
         """The peers of FULL slots, int64, a copy: 0 where unmapped, -1 for -1."""
         return self.full_to_swa_index_mapping[full_indices]
+
+    def _new_mapping(self, entries: int) -> torch.Tensor:
+        return torch.zeros(entries, dtype=torch.int64, device=self.device)
 
     def _pool(self, size: int) -> TokenAllocator | PagedAllocator:
         if self.page_size == 1:

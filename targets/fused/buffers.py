@@ -13,6 +13,8 @@ import torch
 
 from targets.fused.kernels_lists import TILE, copy_two
 from targets.fused.launcher import tiles
+from targets.fused.memory import Address, DeviceBuffer
+from targets.watching import watching_now
 
 
 class Side(Enum):
@@ -23,8 +25,8 @@ class Side(Enum):
     STAGED = "staged"
 
 
-Place = tuple[torch.Tensor, int, int]
-"""Where a kernel writes: a buffer, the position to begin at, and the length after which it goes on at the beginning."""
+Place = tuple[Address, int, int]
+"""Where a kernel writes: the address of a buffer, the position to begin at, and the length after which it goes on at the beginning."""
 
 ENDLESS = 1 << 30
 """The length of a buffer that is no ring."""
@@ -34,14 +36,18 @@ class FreeList:
     """The free list and what is staged, one behind the other in a ring: int64 ``buffer`` of ``capacity``.
 
     The free list is the ``count`` elements from ``head`` on, then come ``staged_count`` staged ones in entries of the lengths
-    ``staged``. ``side`` says where a release goes.
+    ``staged``. ``side`` says where a release goes. With ``guards_slots``, slots lie between guards too when they are handed
+    out, the last ones in ``handed_out``; not while a probe is attached.
     """
 
     def __init__(self, capacity: int, device: torch.device, side: Side) -> None:
         self.device = device
         self.side = side
         self.capacity = max(1, capacity)
-        self.buffer = torch.empty(self.capacity, dtype=torch.int64, device=device)
+        self._in_front = side is Side.FRONT
+        self.guards_slots = False
+        self.handed_out: DeviceBuffer | None = None
+        self._move_to(DeviceBuffer(self.capacity, torch.int64, device))
         self.head = 0
         self.count = 0
         self.staged: list[int] = []
@@ -61,21 +67,25 @@ class FreeList:
         if needed > self.capacity:
             elements = self.everything()
             self.capacity = max(needed, 2 * self.capacity)
-            self.buffer = torch.empty(self.capacity, dtype=torch.int64, device=self.device)
+            self._move_to(DeviceBuffer(self.capacity, torch.int64, self.device))
             self.buffer[: elements.numel()] = elements
             self.head = 0
 
+    def _move_to(self, memory: DeviceBuffer) -> None:
+        self.memory, self.buffer, self.address = memory, memory.tensor, memory.address
+
     def write(self, count: int) -> Place:
         """Where the next release of ``count`` elements is written."""
-        self.reserve(count)
-        start = self.edge()
-        if self.side is Side.FRONT:
-            start = (start - count) % self.capacity
-        return self.buffer, start, self.capacity
+        used = self.count + self.staged_count
+        if used + count > self.capacity:
+            self.reserve(count)
+        capacity = self.capacity
+        start = self.head - count if self._in_front else self.head + used
+        return self.address, start % capacity, capacity
 
     def edge(self, offset: int = 0) -> int:
         """The position in front of which, or from which on, elements will be released once ``offset`` others are."""
-        if self.side is Side.FRONT:
+        if self._in_front:
             return (self.head - offset) % self.capacity
         return (self.head + self.count + self.staged_count + offset) % self.capacity
 
@@ -87,7 +97,7 @@ class FreeList:
             self.staged.append(count)
             self.staged_count += count
             return
-        if self.side is Side.FRONT:
+        if self._in_front:
             self.head = (self.head - count) % self.capacity
         self.count += count
 
@@ -112,7 +122,16 @@ class FreeList:
 
     def new_slots(self, count: int) -> torch.Tensor:
         """Memory for ``count`` slots that will be handed out."""
-        return self.buffer.new_empty(count)
+        # Guards take a launch, which a probe would count as the allocator's.
+        if not self.guards_slots or watching_now():
+            return self.buffer.new_empty(count)
+        self.handed_out = DeviceBuffer(count, torch.int64, self.device)
+        return self.handed_out.tensor
+
+    def memories(self) -> dict[str, DeviceBuffer]:
+        """The buffers, by name."""
+        kept = {"list": self.memory}
+        return kept if self.handed_out is None else {**kept, "slots": self.handed_out}
 
     def everything(self) -> torch.Tensor:
         """The free list, then what is staged: a view, or a copy where the ring wraps."""
@@ -127,7 +146,7 @@ class Pile:
 
     def __init__(self, capacity: int, device: torch.device) -> None:
         self.device = device
-        self.buffer = torch.empty(max(1, capacity), dtype=torch.int64, device=device)
+        self._move_to(DeviceBuffer(max(1, capacity), torch.int64, device))
         self.lengths: list[int] = []
         self.count = 0
 
@@ -136,9 +155,12 @@ class Pile:
         if self.count + count > self.buffer.numel():
             former = self.buffer[: self.count]
             capacity = max(self.count + count, 2 * self.buffer.numel())
-            self.buffer = torch.empty(capacity, dtype=torch.int64, device=self.device)
+            self._move_to(DeviceBuffer(capacity, torch.int64, self.device))
             self.buffer[: self.count] = former
-        return self.buffer, self.count, ENDLESS
+        return self.address, self.count, ENDLESS
+
+    def _move_to(self, memory: DeviceBuffer) -> None:
+        self.memory, self.buffer, self.address = memory, memory.tensor, memory.address
 
     def wrote(self, count: int) -> None:
         """``count`` elements were written where ``write`` said, as one entry."""
@@ -169,19 +191,17 @@ Copy = tuple[torch.Tensor, Place]
 
 
 def copy_into(first: Copy, second: Copy | None = None) -> None:
-    """Copy one or two tensors into buffers, in one launch."""
+    """Copy one or two tensors into buffers, in one launch. They lie on the buffers' device."""
     values, place = first
     count = values.numel()
     more, more_place = second if second is not None else first
     more_count = more.numel() if second is not None else 0
     copy_two.launch(
         tiles(max(count, more_count), TILE),
-        (
-            *(values, values.stride(0), count, *place),
-            *(more, more.stride(0), more_count, *more_place),
-        ),
+        (values, more),
+        (values.stride(0), count, *place, more.stride(0), more_count, *more_place),
         (TILE,),
-        place[0].device,
+        values.device,
         values.dtype,
         more.dtype,
     )

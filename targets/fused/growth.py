@@ -13,20 +13,15 @@ from targets.fused.buffers import FreeList
 from targets.fused.kernels_lists import TILE
 from targets.fused.kernels_rows import ROWS, decode, extend
 from targets.fused.launcher import tiles
+from targets.fused.segments import Table
 from targets.fused.workspace import Workspace
 
 
 class Peers(NamedTuple):
-    """What gives new slots their peers: the mapping and the SWA free list.
+    """What gives new slots their peers: the mapping and the SWA free list."""
 
-    ``stop``: a row whose last peer is gone stops the launch. ``tail_start``: only output from this index on gets peers, on
-    fresh pages, for a batch of one; -1 is no tail.
-    """
-
-    mapping: torch.Tensor
+    table: Table
     swa: FreeList
-    stop: bool
-    tail_start: int = -1
 
 
 def growth_of(prefix_lens: list[int], seq_lens: list[int], page_size: int) -> tuple[int, int]:
@@ -34,7 +29,8 @@ def growth_of(prefix_lens: list[int], seq_lens: list[int], page_size: int) -> tu
     new_pages = longest = 0
     for prefix, seq in zip(prefix_lens, seq_lens, strict=True):
         new_pages += -(-seq // page_size) + -prefix // page_size
-        longest = max(longest, seq - prefix)
+        if seq - prefix > longest:
+            longest = seq - prefix
     return new_pages, longest
 
 
@@ -44,30 +40,43 @@ def launch_extend(
     prefix_lens: torch.Tensor,
     seq_lens: torch.Tensor,
     last_loc: torch.Tensor,
+    rows: int,
     longest: int,
     page_size: int,
     out: torch.Tensor,
     peers: Peers | None = None,
+    *,
+    stops: bool = False,
+    tail_start: int = -1,
 ) -> None:
-    """Write the slots of rows that grow by ``longest`` or less to ``out``; lengths are on the device."""
+    """Write the slots of ``rows`` rows that grow by ``longest`` or less to ``out``; lengths are on the device.
+
+    ``stops``: a row whose last peer is gone stops the launch. ``tail_start``: only output from this index on gets peers, on
+    fresh pages, for a batch of one; -1 is no tail.
+    """
     if not (prefix_lens.is_contiguous() and seq_lens.is_contiguous()):
         prefix_lens, seq_lens = prefix_lens.contiguous(), seq_lens.contiguous()
-    rows = prefix_lens.numel()
-    row_tiles = tiles(longest, TILE)
-    tail = peers is not None and peers.tail_start >= 0
-    stop = peers is not None and peers.stop and not tail
-    one_program = (peers is not None and peers.stop) or workspace.device.type == "cpu"
-    mapping, swa = (peers.mapping, peers.swa) if peers is not None else (full.buffer, full)
+    row_tiles = 1 if longest <= TILE else tiles(longest, TILE)
+    if peers is None:
+        ((mapping, entries), swa), hybrid = _without_peers(full), 0
+    else:
+        ((mapping, entries), swa), hybrid = peers, 1
+    tail = tail_start >= 0
+    report = workspace.nothing[0]
+    # Only a launch that may stop keeps the last peers in between.
+    last_peers = workspace.scratch_for(rows) if stops else report
+    # One tuple of names is made faster than one of tuples.
+    arguments = (
+        last_loc.stride(0), rows, row_tiles, page_size,
+        full.address, full.head, full.capacity,
+        mapping, entries, swa.address, swa.head, swa.capacity,
+        tail_start, last_peers, report,
+    )  # fmt: skip
     extend.launch(
-        1 if one_program else rows * row_tiles,
-        (
-            *(prefix_lens, seq_lens, last_loc, last_loc.stride(0), rows, row_tiles, page_size),
-            *(full.buffer, full.head, full.capacity),
-            *(mapping, mapping.numel(), swa.buffer, swa.head, swa.capacity),
-            peers.tail_start if peers is not None else 0,
-            *(workspace.scratch_for(rows), out, workspace.report),
-        ),
-        (int(peers is not None), int(tail), int(stop), ROWS, TILE),
+        1 if stops or not workspace.on_gpu else rows * row_tiles,
+        (prefix_lens, seq_lens, last_loc, out),
+        arguments,
+        (hybrid, int(tail), int(stops and not tail), ROWS, TILE),
         workspace.device,
         prefix_lens.dtype,
         seq_lens.dtype,
@@ -80,24 +89,36 @@ def launch_decode(
     workspace: Workspace,
     seq_lens: torch.Tensor,
     last_loc: torch.Tensor,
+    rows: int,
     page_size: int,
     out: torch.Tensor,
     peers: Peers | None = None,
+    *,
+    stops: bool = False,
 ) -> None:
-    """Write the new slot of each row to ``out``; lengths are on the device and count it."""
-    seq_lens = seq_lens.contiguous()
-    rows = seq_lens.numel()
-    mapping, swa = (peers.mapping, peers.swa) if peers is not None else (full.buffer, full)
+    """Write the new slot of each of ``rows`` rows to ``out``; lengths are on the device and count it. ``stops`` as above."""
+    if not seq_lens.is_contiguous():
+        seq_lens = seq_lens.contiguous()
+    if peers is None:
+        ((mapping, entries), swa), hybrid = _without_peers(full), 0
+    else:
+        ((mapping, entries), swa), hybrid = peers, 1
+    arguments = (
+        last_loc.stride(0), rows, page_size,
+        full.address, full.head, full.capacity,
+        mapping, entries, swa.address, swa.head, swa.capacity, workspace.nothing[0],
+    )  # fmt: skip
     decode.launch(
-        tiles(rows, ROWS),
-        (
-            *(seq_lens, last_loc, last_loc.stride(0), rows, page_size),
-            *(full.buffer, full.head, full.capacity),
-            *(mapping, mapping.numel(), swa.buffer, swa.head, swa.capacity),
-            *(out, workspace.report),
-        ),
-        (int(peers is not None), int(peers is not None and peers.stop), ROWS),
+        1 if rows <= ROWS else tiles(rows, ROWS),
+        (seq_lens, last_loc, out),
+        arguments,
+        (hybrid, int(stops), ROWS),
         workspace.device,
         seq_lens.dtype,
         last_loc.dtype,
     )
+
+
+def _without_peers(full: FreeList) -> Peers:
+    """Places that a launch for one pool gets and does not look at."""
+    return Peers((full.address, full.capacity), full)

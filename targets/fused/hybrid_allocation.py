@@ -10,7 +10,7 @@ import torch
 
 from targets.eager.hybrid_allocation import HybridAllocation
 from targets.eager.page_plans import new_pages_of_extend, pages_spanned
-from targets.fused.growth import Peers, growth_of, launch_decode, launch_extend
+from targets.fused.growth import growth_of, launch_decode, launch_extend
 from targets.fused.hybrid_state import FusedHybridState
 from targets.fused.kernels_lists import TILE, take
 from targets.fused.kernels_rows import GONE
@@ -35,13 +35,13 @@ class FusedHybridAllocation(FusedHybridState, HybridAllocation):
                 side.pages.merge()
         out = full.pages.new_slots(need_size)
         if need_size:
-            mapping = self.full_to_swa_index_mapping
             take.launch(
                 tiles(need_size, TILE),
+                (out,),
                 (
-                    *(full.pages.buffer, full.pages.head, full.pages.capacity),
-                    *(swa.pages.buffer, swa.pages.head, swa.pages.capacity),
-                    *(mapping, mapping.numel(), need_size, 1, out),
+                    *(full.pages.address, full.pages.head, full.pages.capacity),
+                    *(swa.pages.address, swa.pages.head, swa.pages.capacity),
+                    *(*self.table, need_size, 1),
                 ),
                 (1, TILE),
                 self.workspace.device,
@@ -72,20 +72,23 @@ class FusedHybridAllocation(FusedHybridState, HybridAllocation):
             )
         prefixes, lengths = prefix_lens_cpu.tolist(), seq_lens_cpu.tolist()
         new_pages, longest = growth_of(prefixes, lengths, self.page_size)
-        if not self._has_pages(full, swa, new_pages, new_pages):
-            return None
+        full_pages, swa_pages = full.pages, swa.pages
         bound = extend_num_tokens // self.page_size + len(prefixes) + 1
-        full._merge_if_short_of(bound)
-        swa._merge_if_short_of(bound)
-        out = full.pages.new_slots(extend_num_tokens)
+        at_hand = min(full_pages.count, swa_pages.count)
+        if bound > at_hand or new_pages > at_hand:
+            if not self._has_pages(full, swa, new_pages, new_pages):
+                return None
+            full._merge_if_short_of(bound)
+            swa._merge_if_short_of(bound)
+        out = full_pages.new_slots(extend_num_tokens)
         if longest:
             launch_extend(
-                *(full.pages, self.workspace, prefix_lens, seq_lens, last_loc, longest),
-                *(self.page_size, out, self._peers(swa)),
-            )
+                full_pages, self.workspace, prefix_lens, seq_lens, last_loc, len(prefixes),
+                longest, self.page_size, out, self.peers, stops=self.exact,
+            )  # fmt: skip
             self._assert_none_gone(last_loc)
-        full.pages.took(new_pages)
-        swa.pages.took(new_pages)
+        full_pages.took(new_pages)
+        swa_pages.took(new_pages)
         return out
 
     def alloc_extend_swa_tail(
@@ -118,15 +121,15 @@ class FusedHybridAllocation(FusedHybridState, HybridAllocation):
         if not self._has_pages(full, swa, new_pages, tail_pages):
             return None
         full._merge_if_short_of(extend_num_tokens // size + 2)
-        peers = None
         if swa_tail_len:
             swa._merge_if_short_of(swa_tail_len // size + 2)
-            peers = self._peers(swa, tail_start=extend_num_tokens - swa_tail_len)
         out = full.pages.new_slots(extend_num_tokens)
         if extend_num_tokens:
             launch_extend(
-                *(full.pages, self.workspace, prefix_lens, seq_lens, last_loc, extend_num_tokens),
-                *(size, out, peers),
+                *(full.pages, self.workspace, prefix_lens, seq_lens, last_loc, 1),
+                *(extend_num_tokens, size, out, self.peers if swa_tail_len else None),
+                stops=self.exact and swa_tail_len > 0,
+                tail_start=extend_num_tokens - swa_tail_len if swa_tail_len else -1,
             )
         full.pages.took(new_pages)
         swa.pages.took(tail_pages)
@@ -151,9 +154,9 @@ class FusedHybridAllocation(FusedHybridState, HybridAllocation):
         out = full.pages.new_slots(len(lengths))
         if lengths:
             launch_decode(
-                *(full.pages, self.workspace, seq_lens, last_loc, self.page_size, out),
-                self._peers(swa),
-            )
+                full.pages, self.workspace, seq_lens, last_loc, len(lengths),
+                self.page_size, out, self.peers, stops=self.exact,
+            )  # fmt: skip
             self._assert_none_gone(last_loc)
         full.pages.took(new_pages)
         swa.pages.took(new_pages)
@@ -167,13 +170,10 @@ class FusedHybridAllocation(FusedHybridState, HybridAllocation):
             and swa_pages <= swa.pages.count + swa.pages.staged_count
         )
 
-    def _peers(self, swa: FusedPagedAllocator, tail_start: int = -1) -> Peers:
-        return Peers(self.full_to_swa_index_mapping, swa.pages, self.exact, tail_start)
-
     def _assert_none_gone(self, last_loc: torch.Tensor) -> None:
         work = self.workspace
         if self.exact:
             gone = work.read()[GONE.value]
             assert not gone, f"{GONE_MESSAGE}; the last slots are {last_loc.tolist()}"
         elif not levels_are_off():
-            torch._assert_async(work.report[GONE.value] == 0, GONE_MESSAGE)
+            torch._assert_async(work.report.tensor[GONE.value] == 0, GONE_MESSAGE)

@@ -22,19 +22,21 @@ class FusedHybridFrees(FusedHybridMapping, FusedHybridSets, HybridFrees):
 
     def free_swa_segment(self, free_index: torch.Tensor, *, start_pos: int) -> None:
         """Give back the peers of a segment's pages, found by the representatives, in row order."""
-        if free_index.numel() == 0:
+        slots = free_index.numel()
+        if slots == 0:
             return
         if start_pos % self.page_size:
             self._assert_aligned(start_pos)
-        self._free_segment(free_index, with_full=False)
+        self._free_segment(free_index, slots, with_full=False)
 
     def free_segment(self, free_index: torch.Tensor, *, start_pos: int) -> None:
         """Give back a segment on both sides, SWA first."""
-        if free_index.numel() == 0:
+        slots = free_index.numel()
+        if slots == 0:
             return
         if start_pos % self.page_size:
             self._assert_aligned(start_pos)
-        self._free_segment(free_index, with_full=True)
+        self._free_segment(free_index, slots, with_full=True)
 
     def free_full_segment(self, free_index: torch.Tensor, *, start_pos: int) -> None:
         """Give back the FULL pages of a segment whose peers are gone already."""
@@ -48,8 +50,8 @@ class FusedHybridFrees(FusedHybridMapping, FusedHybridSets, HybridFrees):
         complaint = self._complaint_about_full(free_index, start_pos)
         pages = -(-free_index.numel() // self.page_size)
         launch_segment(
-            *(self.workspace, free_index, pages, self.page_size),
-            *(self.full_to_swa_index_mapping, None, full.segment_place(pages)),
+            *(self.workspace, free_index, free_index.numel(), self.page_size),
+            *(self.table, None, full.segment_place(pages)),
             watched=True,
             released=True,
             stop=watch.stop,
@@ -62,31 +64,31 @@ class FusedHybridFrees(FusedHybridMapping, FusedHybridSets, HybridFrees):
         if isinstance(full, FusedPagedAllocator) and not full.group_is_open:
             full._check_duplicates()
 
-    def _free_segment(self, segment: torch.Tensor, *, with_full: bool) -> None:
+    def _free_segment(self, segment: torch.Tensor, slots: int, *, with_full: bool) -> None:
         full, swa, size = self.full_side, self.swa_side, self.page_size
-        pages = -(-segment.numel() // size)
+        pages = -(-slots // size)
         grouped = self.free_group is not None
         waiting = self.swa_page_pile if grouped else swa.pages
+        fits = grouped or self._swa_has_room(pages)
         # The FULL half is left out where the SWA half's result is looked at, or is known to end the call, before it.
-        both = with_full and not self.debug_mode and (grouped or self._swa_has_room(pages))
+        both = with_full and fits and not self.debug_mode
         watch = watch_for(self.signals, PEER_MAPPED_INVARIANT, exact=self.exact)
         complaint = self._complaint_about_peers(segment, with_full) if self.debug_mode else None
         launch_segment(
-            *(self.workspace, segment, pages, size, self.full_to_swa_index_mapping),
-            waiting.write(pages),
+            *(self.workspace, segment, slots, size, self.table, waiting.write(pages)),
             full.segment_place(pages) if both else None,
             watched=watch is not None,
             stop=watch is not None and watch.stop,
             commit=complaint is None,
         )
         if watch is not None:
-            watch.judge(self.workspace, UNMAPPED.value, f"a segment of {segment.numel()} slots")
+            watch.judge(self.workspace, UNMAPPED.value, f"a segment of {slots} slots")
         if complaint is not None:
             raise complaint
         waiting.wrote(pages)
-        if not grouped:
-            if self.debug_mode:
-                self._paged_sides()[1]._check_duplicates()
+        if self.debug_mode and not grouped:
+            self._paged_sides()[1]._check_duplicates()
+        if not fits:
             swa._assert_within_size()
         if both:
             full.segment_placed(pages)

@@ -22,12 +22,13 @@ class FusedHybridMapping(FusedHybridState):
         if full_indices.dim() != 1:
             peers = self.translate_loc_from_full_to_swa(full_indices.reshape(-1))
             return peers.view(full_indices.shape)
-        count, mapping = full_indices.numel(), self.full_to_swa_index_mapping
-        out = mapping.new_empty(count)
+        count = full_indices.numel()
+        out = self.full_to_swa_index_mapping.new_empty(count)
         if count:
             translate.launch(
                 tiles(count, TILE),
-                (full_indices, full_indices.stride(0), count, mapping, mapping.numel(), out),
+                (full_indices, out),
+                (full_indices.stride(0), count, *self.table),
                 (TILE,),
                 self.workspace.device,
                 full_indices.dtype,
@@ -45,14 +46,12 @@ class FusedHybridMapping(FusedHybridState):
         self._write(full_slots, full_slots, unmap=True)
 
     def _write(self, slots: torch.Tensor, peers: torch.Tensor, *, unmap: bool) -> None:
-        count, mapping = slots.numel(), self.full_to_swa_index_mapping
+        count = slots.numel()
         if count:
             map_slots.launch(
                 tiles(count, TILE),
-                (
-                    *(slots, slots.stride(0), count, peers, peers.stride(0)),
-                    *(mapping, mapping.numel()),
-                ),
+                (slots, peers),
+                (slots.stride(0), count, peers.stride(0), *self.table),
                 (unmap, TILE),
                 self.workspace.device,
                 slots.dtype,

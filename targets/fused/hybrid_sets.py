@@ -31,7 +31,7 @@ class FusedHybridSets(FusedHybridState):
         if free_index.numel() == 0:
             return
         if self.page_size == 1:
-            self._free_segment(free_index, with_full=True)
+            self._free_segment(free_index, free_index.numel(), with_full=True)
             self.full_side._assert_within_size()
         elif self.debug_mode:
             self.free_swa(free_index)
@@ -44,7 +44,7 @@ class FusedHybridSets(FusedHybridState):
         if free_index.numel() == 0:
             return
         if self.page_size == 1:
-            self._free_segment(free_index, with_full=False)
+            self._free_segment(free_index, free_index.numel(), with_full=False)
         else:
             self._free_set(free_index, swa=True, full=False)
 
@@ -67,7 +67,7 @@ class FusedHybridSets(FusedHybridState):
         full._assert_within_size()
         swa._assert_within_size()
 
-    def _free_segment(self, segment: torch.Tensor, *, with_full: bool) -> None:
+    def _free_segment(self, segment: torch.Tensor, slots: int, *, with_full: bool) -> None:
         raise NotImplementedError
 
     def _free_set(self, slots: torch.Tensor, *, swa: bool, full: bool) -> None:
@@ -98,7 +98,7 @@ class FusedHybridSets(FusedHybridState):
             self.page_size,
             swa=swa_pool if swa else None,
             swa_slots=slots if swa else None,
-            mapping=self.full_to_swa_index_mapping,
+            table=self.table,
             full=full_pool if full else None,
             full_slots=slots if full else None,
         )
@@ -121,20 +121,20 @@ class FusedHybridSets(FusedHybridState):
         read = count * self.page_size if swa else 0
         buffer, start, _ = self.swa_set_pile.write(read)
         waiting: Pile | FreeList = full_pool.pile if full_pool.group_is_open else full_pool.pages
-        full_place = waiting.write(count) if full else (work.report, 0, 1)
+        full_place = waiting.write(count) if full else work.nothing
         programs = 1
         if work.device.type != "cpu" and not watched:
             programs = min(MOST_PROGRAMS, tiles(max(read, count), TILE))
         many = swa and programs > 1
         target = work.ticket_target(programs) if many else 0
         stop = watch is not None and watch.stop
-        mapping = self.full_to_swa_index_mapping
         defer_set.launch(
             programs,
+            (slots,),
             (
-                *(slots, slots.stride(0), count, self.page_size, mapping, mapping.numel()),
+                *(slots.stride(0), count, self.page_size, *self.table),
                 *(buffer, start, *full_place),
-                *(work.report, work.tickets, target, int(stop)),
+                *(work.report.address, work.tickets.address, target, int(stop)),
             ),
             (int(swa), int(full), int(watched), int(many), TILE),
             work.device,

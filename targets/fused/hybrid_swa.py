@@ -10,9 +10,11 @@ import torch
 from targets.eager.hybrid_swa import HybridSWAAllocator, KVPool
 from targets.eager.signals import Signals
 from targets.fused.buffers import Pile
+from targets.fused.growth import Peers
 from targets.fused.hybrid_allocation import FusedHybridAllocation
 from targets.fused.hybrid_frees import FusedHybridFrees
 from targets.fused.listed_pool import FIRST_PILE, ListedPool
+from targets.fused.memory import DeviceBuffer
 from targets.fused.paged import FusedPagedAllocator
 from targets.fused.token import FusedTokenAllocator
 from targets.fused.workspace import Workspace
@@ -42,7 +44,7 @@ class FusedHybridSWAAllocator(FusedHybridFrees, FusedHybridAllocation, HybridSWA
         on = torch.empty(0, device=device).device
         self.workspace = Workspace(0, on)
         self.swa_set_pile = Pile(FIRST_PILE, on)
-        self.swa_page_pile = Pile(FIRST_PILE, on)
+        self.swa_page_pile = Pile(max(FIRST_PILE, size_swa // page_size), on)
         super().__init__(
             size, size_swa, page_size, device, need_sort=need_sort, kvcache=kvcache, signals=signals
         )
@@ -51,7 +53,24 @@ class FusedHybridSWAAllocator(FusedHybridFrees, FusedHybridAllocation, HybridSWA
         assert isinstance(full, ListedPool)
         assert isinstance(swa, ListedPool)
         self.full_side, self.swa_side = full, swa
+        self.peers = Peers(self.table, swa.pages)
         self.debug_mode = isinstance(full, FusedPagedAllocator) and full.debug_mode
+
+    def memories(self) -> dict[str, DeviceBuffer]:
+        """All buffers of the allocator and its pools, by name."""
+        found = {"mapping": self.mapping_memory, **self.workspace.memories()}
+        found |= {
+            "swa_set_pile": self.swa_set_pile.memory,
+            "swa_page_pile": self.swa_page_pile.memory,
+        }
+        for name, side in (("full", self.full_side), ("swa", self.swa_side)):
+            found |= {f"{name}.{part}": memory for part, memory in side.memories().items()}
+        return found
+
+    def _new_mapping(self, entries: int) -> torch.Tensor:
+        self.mapping_memory = DeviceBuffer(entries, torch.int64, self.workspace.device, zero=True)
+        self.table = (self.mapping_memory.address, entries)
+        return self.mapping_memory.tensor
 
     @property
     def swa_free_group(self) -> list[torch.Tensor]:

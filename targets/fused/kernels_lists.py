@@ -62,12 +62,12 @@ def copy_values(index, source, stride, count, ring, start, capacity):
 
 def _copy_two(
     first,
+    second,
     first_stride,
     first_count,
     first_ring,
     first_start,
     first_capacity,
-    second,
     second_stride,
     second_count,
     second_ring,
@@ -83,6 +83,7 @@ def _copy_two(
 
 
 def _take(
+    out,
     full_ring,
     full_head,
     full_capacity,
@@ -93,7 +94,6 @@ def _take(
     entries,
     count,
     page_size,
-    out,
     HYBRID: tl.constexpr,  # noqa: N803
     TILE: tl.constexpr,  # noqa: N803
 ):

@@ -14,11 +14,11 @@ from targets.fused.launcher import Kernel
 
 def _translate(
     slots,
+    out,
     stride,
     count,
     mapping,
     entries,
-    out,
     TILE: tl.constexpr,  # noqa: N803
 ):
     index = tl.program_id(0) * TILE + tl.arange(0, TILE)
@@ -29,9 +29,9 @@ def _translate(
 
 def _map_slots(
     slots,
+    peers,
     stride,
     count,
-    peers,
     peers_stride,
     mapping,
     entries,

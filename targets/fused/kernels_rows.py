@@ -85,10 +85,10 @@ def _unmap_front(row_tiles, tail_start, out, mapping, entries, TILE: tl.constexp
 
 
 def _extend(
-    prefix_lens, seq_lens, last_loc, last_stride, rows, row_tiles, page_size,
+    prefix_lens, seq_lens, last_loc, out, last_stride, rows, row_tiles, page_size,
     full_ring, full_head, full_capacity,
     mapping, entries, swa_ring, swa_head, swa_capacity,
-    tail_start, peers, out, report,
+    tail_start, peers, report,
     HYBRID: tl.constexpr,  # noqa: N803
     TAIL: tl.constexpr,  # noqa: N803
     STOP: tl.constexpr,  # noqa: N803
@@ -152,6 +152,7 @@ def _extend(
 def _decode(
     seq_lens,
     last_loc,
+    out,
     last_stride,
     rows,
     page_size,
@@ -163,7 +164,6 @@ def _decode(
     swa_ring,
     swa_head,
     swa_capacity,
-    out,
     report,
     HYBRID: tl.constexpr,  # noqa: N803
     STOP: tl.constexpr,  # noqa: N803

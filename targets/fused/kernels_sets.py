@@ -162,8 +162,7 @@ def _mark_pages(
 
 
 def _free_sets(
-    swa_source, swa_stride, swa_count,
-    full_source, full_stride, full_count,
+    swa_source, full_source, swa_stride, swa_count, full_stride, full_count,
     page_size, mapping, entries, leaders,
     swa_marks, swa_domain, swa_ring, swa_start, swa_capacity, swa_room,
     full_marks, full_domain, full_ring, full_start, full_capacity,

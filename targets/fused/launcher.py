@@ -17,18 +17,23 @@ from typing import Any, Literal
 import torch
 
 from oracle.errors import TargetUnavailable
+from targets.fused.memory import Address
 
 INTERPRET = "TRITON_INTERPRET"
 Way = Literal["compiled", "interpreter", "torch"]
+
+# A torch that was built for a CPU has neither.
+_current_device: Any = getattr(torch._C, "_cuda_getDevice", None)
+_current_stream: Any = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
 _TRUE = frozenset({"1", "true", "on", "yes", "y"})
 
 
 def prepare(device: str) -> Way:
-    """How kernels run on ``device``; asks for the interpreter on a CPU when triton is not imported yet.
+    """How kernels run on ``device``; asks for the interpreter on a CPU when triton is not imported yet and nobody said no.
 
-    ``torch`` means that they cannot: triton was imported in this process without its interpreter. Raises
-    TargetUnavailable when triton is missing, or when a GPU is asked for in a process that interprets.
+    ``torch`` means that they do not: the environment says so, or triton was imported in this process without its interpreter.
+    Raises TargetUnavailable when triton is missing, or when a GPU is asked for in a process that interprets.
     """
     if importlib.util.find_spec("triton") is None:
         raise TargetUnavailable(
@@ -41,19 +46,20 @@ def prepare(device: str) -> Way:
             )
         return "compiled"
     if "triton" not in sys.modules:
-        os.environ[INTERPRET] = "1"
+        os.environ.setdefault(INTERPRET, "1")
     language = importlib.import_module("triton.language")
     interprets = type(language.cdiv).__name__ == "InterpretedFunction"
     return "interpreter" if interprets and os.environ.get(INTERPRET) else "torch"
 
 
 class Kernel:
-    """A Triton function that is specialised on dtypes and constants alone, and its kept compiled forms."""
+    """A Triton function that is specialised on dtypes and constants alone, and its kept compiled forms. ``name`` is for people."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         triton = importlib.import_module("triton")
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
         varying = [n for n in names if "constexpr" not in str(function.__annotations__.get(n, ""))]
+        self.name = function.__name__.lstrip("_")
         self._function = triton.jit(
             function, do_not_specialize=varying, do_not_specialize_on_alignment=varying
         )
@@ -63,52 +69,83 @@ class Kernel:
     def launch(
         self,
         programs: int,
-        arguments: tuple[torch.Tensor | int, ...],
+        given: tuple[torch.Tensor, ...],
+        arguments: tuple[int, ...],
         constants: tuple[int, ...],
         device: torch.device,
         *dtypes: torch.dtype,
     ) -> None:
         """Launch ``programs`` on the current stream of ``device``.
 
-        ``arguments`` are the parameters that vary, then come the ``constants``; ``dtypes`` are those of the tensors whose
-        dtype is not always the same.
+        First come the tensors ``given`` by callers, then ``arguments``, which are numbers and ``Address``es of ours, then the
+        ``constants``; ``dtypes`` are those of the given tensors whose dtype is not always the same.
         """
-        index = device.index
-        key = (index, constants, dtypes)
-        kept = self._kept.get(key)
-        if kept is None or torch._C._cuda_getDevice() != index:
-            self._launch_and_keep(programs, arguments, constants, device, key)
+        kept = self._kept.get((device.index, constants, dtypes))
+        if kept is None or _current_device() != device.index:
+            self._launch_and_keep(programs, given, arguments, constants, device, dtypes)
             return
-        run, function, metadata = kept
         # An address is handed over faster than a tensor, of which the launcher would have to ask it.
-        plain = [a if type(a) is int else a.data_ptr() for a in arguments]  # type: ignore[union-attr]
-        stream = torch._C._cuda_getCurrentRawStream(index)
-        try:
-            run(programs, 1, 1, stream, function, metadata, None, None, None, *plain, *constants)
-        except TypeError:
-            # Another release of triton packs its arguments differently, and says so before it launches.
-            self._keeps = False
-            self._kept.clear()
-            self._launch_and_keep(programs, arguments, constants, device, key)
+        places = [tensor.data_ptr() for tensor in given]
+        if not self._launch_kept(kept, programs, device, (*places, *arguments, *constants)):
+            self._launch_and_keep(programs, given, arguments, constants, device, dtypes)
 
-    def _launch_and_keep(
+    def launch_mixed(
         self,
         programs: int,
         arguments: tuple[torch.Tensor | int, ...],
         constants: tuple[int, ...],
         device: torch.device,
-        key: tuple[object, ...],
+        *dtypes: torch.dtype,
     ) -> None:
+        """As ``launch``, for kernels whose tensors stand anywhere among their ``arguments``."""
+        kept = self._kept.get((device.index, constants, dtypes))
+        if kept is None or _current_device() != device.index:
+            self._launch_and_keep(programs, (), arguments, constants, device, dtypes)
+            return
+        places = [a.data_ptr() if isinstance(a, torch.Tensor) else a for a in arguments]
+        if not self._launch_kept(kept, programs, device, (*places, *constants)):
+            self._launch_and_keep(programs, (), arguments, constants, device, dtypes)
+
+    def _launch_kept(
+        self,
+        kept: tuple[Any, Any, Any],
+        programs: int,
+        device: torch.device,
+        arguments: tuple[int, ...],
+    ) -> bool:
+        """Whether the kept kernel could be launched directly."""
+        run, function, metadata = kept
+        stream = _current_stream(device.index)
+        try:
+            run(programs, 1, 1, stream, function, metadata, None, None, None, *arguments)
+        except TypeError:
+            # Another release of triton packs its arguments differently, and says so before it launches.
+            self._keeps = False
+            self._kept.clear()
+            return False
+        return True
+
+    def _launch_and_keep(
+        self,
+        programs: int,
+        given: tuple[torch.Tensor, ...],
+        arguments: tuple[torch.Tensor | int, ...],
+        constants: tuple[int, ...],
+        device: torch.device,
+        dtypes: tuple[torch.dtype, ...],
+    ) -> None:
+        # From a tensor, and not from its address, triton learns the dtype.
+        varying = [a.tensor if isinstance(a, Address) else a for a in arguments]
         if device.type == "cpu":
-            self._function[(programs,)](*arguments, *constants)
+            self._function[(programs,)](*given, *varying, *constants)
             return
         with torch.cuda.device(device):
-            compiled = self._function[(programs,)](*arguments, *constants)
+            compiled = self._function[(programs,)](*given, *varying, *constants)
         run = getattr(compiled, "run", None)
         function = getattr(compiled, "function", None)
         metadata = getattr(compiled, "packed_metadata", None)
         if self._keeps and None not in (run, function, metadata):
-            self._kept[key] = (run, function, metadata)
+            self._kept[device.index, constants, dtypes] = (run, function, metadata)
 
 
 def tiles(count: int, tile: int) -> int:

@@ -11,9 +11,10 @@ from targets.eager.base import BaseAllocator
 from targets.fused.buffers import FreeList, Pile, Place, Side
 from targets.fused.kernels_lists import TILE, take
 from targets.fused.launcher import tiles
+from targets.fused.memory import DeviceBuffer
 
 FIRST_PILE = 1024
-"""Elements for which a pile has room before it grows."""
+"""Elements for which a pile has room before it grows, or more where legal callers may need more."""
 
 
 class ListedPool(BaseAllocator):
@@ -23,11 +24,11 @@ class ListedPool(BaseAllocator):
     pile: Pile
     group_is_open: bool
 
-    def _make_lists(self, pages: int, device: str, side: Side) -> None:
-        # Legal callers never need more: twice the pages holds all of them staged behind a free list that moved.
+    def _make_lists(self, pages: int, device: str, side: Side, *, waiting: int = 0) -> None:
+        """A list with room for ``pages``, and a plain pile with room for ``waiting`` at once."""
         self.pages = FreeList(pages, torch.device(device), side)
         self.device_object = self.pages.buffer.device
-        self.pile = Pile(FIRST_PILE, self.device_object)
+        self.pile = Pile(max(FIRST_PILE, waiting), self.device_object)
 
     @property
     def free_pages(self) -> torch.Tensor:
@@ -60,6 +61,10 @@ class ListedPool(BaseAllocator):
         assert not self.group_is_open, "free groups cannot be nested"
         self.group_is_open = True
 
+    def memories(self) -> dict[str, DeviceBuffer]:
+        """All buffers of the pool, by name."""
+        return {**self.pages.memories(), "pile": self.pile.memory}
+
     def segment_place(self, count: int) -> Place:
         """Where the ``count`` pages of a segment go now: the page pile of an open group, or the free list."""
         return (
@@ -85,10 +90,11 @@ class ListedPool(BaseAllocator):
         if count:
             take.launch(
                 tiles(count, TILE),
+                (out,),
                 (
-                    *(ring.buffer, ring.head, ring.capacity),
-                    *(ring.buffer, ring.head, ring.capacity),
-                    *(ring.buffer, 0, count, self.page_size, out),
+                    *(ring.address, ring.head, ring.capacity),
+                    *(ring.address, ring.head, ring.capacity),
+                    *(ring.address, 0, count, self.page_size),
                 ),
                 (0, TILE),
                 self.device_object,

@@ -13,6 +13,7 @@ from targets.eager.page_plans import PagePlan
 from targets.eager.paged import PagedAllocator
 from targets.fused.buffers import Pile, Side, cut
 from targets.fused.listed_pool import FIRST_PILE, ListedPool
+from targets.fused.memory import DeviceBuffer
 from targets.fused.paged_rows import PagedRows
 from targets.fused.segments import launch_segment
 from targets.fused.sets import SetFree
@@ -24,8 +25,10 @@ class FusedPagedAllocator(ListedPool, PagedRows, PagedAllocator):  # type: ignor
 
     def __init__(self, size: int, page_size: int, device: str, *, need_sort: bool = False) -> None:
         pages = size // page_size
-        self._make_lists(2 * pages, device, Side.STAGED if need_sort else Side.FRONT)
-        self.page_pile = Pile(FIRST_PILE, self.device_object)
+        # Legal callers need no more: a set-shaped free makes room for every page that has a mark.
+        room = 2 * pages + 3
+        self._make_lists(room, device, Side.STAGED if need_sort else Side.FRONT)
+        self.page_pile = Pile(max(FIRST_PILE, pages), self.device_object)
         # A mapping and a row have entries up to the end of the page after the last slot.
         self.workspace = Workspace(pages + 1, self.device_object)
         super().__init__(size, page_size, device, need_sort=need_sort)
@@ -76,15 +79,14 @@ class FusedPagedAllocator(ListedPool, PagedRows, PagedAllocator):  # type: ignor
 
     def free_segment(self, free_index: torch.Tensor, *, start_pos: int) -> None:
         """Release a segment's pages by their representatives, in row order, repeated ones repeatedly (§5.5)."""
-        if free_index.numel() == 0:
+        slots = free_index.numel()
+        if slots == 0:
             return
         self._assert_aligned(start_pos)
         self.check_segment(free_index)
-        pages = -(-free_index.numel() // self.page_size)
+        pages = -(-slots // self.page_size)
         place = self.segment_place(pages)
-        launch_segment(
-            *(self.workspace, free_index, pages, self.page_size, None, None, place),
-        )
+        launch_segment(self.workspace, free_index, slots, self.page_size, None, None, place)
         self.segment_placed(pages)
         if not self.group_is_open:
             self._check_duplicates()
@@ -122,6 +124,11 @@ class FusedPagedAllocator(ListedPool, PagedRows, PagedAllocator):  # type: ignor
             self.pages.push(self.page_pile.everything())
             self.page_pile.empty()
         self._check_duplicates()
+
+    def memories(self) -> dict[str, DeviceBuffer]:
+        """All buffers of the pool, by name."""
+        own = {"page_pile": self.page_pile.memory, **self.workspace.memories()}
+        return {**super().memories(), **own}
 
     def take(self, plan: PagePlan) -> torch.Tensor:
         """Drop the planned pages from the free list and return the planned slots."""

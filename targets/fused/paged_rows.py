@@ -42,7 +42,7 @@ class PagedRows(PagePlanner):
             return None
         out = self.pages.new_slots(extend_num_tokens)
         if longest:
-            self._launch_extend(prefix_lens, seq_lens, last_loc, longest, out)
+            self._launch_extend(prefix_lens, seq_lens, last_loc, len(lengths), longest, out)
         if self.debug_mode:
             debug_checks.assert_unique(out)
         self.pages.took(num_new_pages)
@@ -60,7 +60,7 @@ class PagedRows(PagePlanner):
             return None
         out = self.pages.new_slots(len(lengths))
         if lengths:
-            launch_decode(self.pages, self.workspace, seq_lens, last_loc, self.page_size, out)
+            self._launch_decode(seq_lens, last_loc, len(lengths), out)
         if self.debug_mode:
             debug_checks.assert_unique(out)
         self.pages.took(new_pages)
@@ -76,7 +76,7 @@ class PagedRows(PagePlanner):
         out = self.pages.new_slots(len(seq_lens_cpu))
         if len(seq_lens_cpu):
             seq_lens = seq_lens_cpu.to(self.device_object)
-            launch_decode(self.pages, self.workspace, seq_lens, last_loc, self.page_size, out)
+            self._launch_decode(seq_lens, last_loc, len(seq_lens_cpu), out)
         if self.debug_mode:
             debug_checks.assert_unique(out)
         return PagePlan(out, self.pages_to_open(seq_lens_cpu.tolist()))
@@ -92,7 +92,7 @@ class PagedRows(PagePlanner):
         out = self.pages.new_slots(sum(grown))
         if out.numel():
             lengths = torch.tensor([prefix_lens, seq_lens], device=self.device_object)
-            self._launch_extend(lengths[0], lengths[1], last_loc, max(grown), out)
+            self._launch_extend(lengths[0], lengths[1], last_loc, len(grown), max(grown), out)
         return out
 
     def _launch_extend(
@@ -100,8 +100,16 @@ class PagedRows(PagePlanner):
         prefix_lens: torch.Tensor,
         seq_lens: torch.Tensor,
         last_loc: torch.Tensor,
+        rows: int,
         longest: int,
         out: torch.Tensor,
     ) -> None:
-        work, size = self.workspace, self.page_size
-        launch_extend(self.pages, work, prefix_lens, seq_lens, last_loc, longest, size, out)
+        launch_extend(
+            *(self.pages, self.workspace, prefix_lens, seq_lens, last_loc),
+            *(rows, longest, self.page_size, out),
+        )
+
+    def _launch_decode(
+        self, seq_lens: torch.Tensor, last_loc: torch.Tensor, rows: int, out: torch.Tensor
+    ) -> None:
+        launch_decode(self.pages, self.workspace, seq_lens, last_loc, rows, self.page_size, out)

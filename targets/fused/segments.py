@@ -10,18 +10,22 @@ import torch
 from targets.fused.buffers import Place
 from targets.fused.kernels_lists import TILE
 from targets.fused.kernels_segments import free_segment
+from targets.fused.memory import Address
 from targets.fused.workspace import Workspace
 
 MOST_PROGRAMS = 32
 """Programs of one launch that wait for each other: few enough to run at once on any GPU."""
 
+Table = tuple[Address, int]
+"""A mapping as kernels take it: its address and how many entries it has."""
+
 
 def launch_segment(
     work: Workspace,
     segment: torch.Tensor,
-    pages: int,
+    slots: int,
     page_size: int,
-    mapping: torch.Tensor | None,
+    table: Table | None,
     swa: Place | None,
     full: Place | None,
     *,
@@ -30,29 +34,33 @@ def launch_segment(
     stop: bool = False,
     commit: bool = True,
 ) -> None:
-    """Free the ``pages`` pages of ``segment`` (1-D slots of a row, any stride) to where ``swa`` and ``full`` say.
+    """Free the pages of ``segment`` (1-D, ``slots`` slots of a row, any stride) to where ``swa`` and ``full`` say.
 
-    ``mapping`` names the peers. ``watched``: the report counts representatives without a peer, or slots with one if
+    ``table`` names the peers. ``watched``: the report counts representatives without a peer, or slots with one if
     ``released``; with ``stop`` nothing is changed if there are any. Nor is it without ``commit``.
     """
-    nothing = work.report
+    nothing = work.nothing
+    pages = -(-slots // page_size)
     programs = 1
     if work.on_gpu and not watched:
         touched = pages * page_size if swa is not None else pages
-        programs = min(MOST_PROGRAMS, -(-touched // TILE))
+        if touched > TILE:
+            programs = min(MOST_PROGRAMS, -(-touched // TILE))
     many = programs > 1 and swa is not None
-    if mapping is None:
-        mapping = nothing
+    mapping, entries = table or nothing[:2]
+    swa_ring, swa_start, swa_capacity = swa or nothing
+    full_ring, full_start, full_capacity = full or nothing
+    # One tuple of names is made faster than one of tuples.
+    arguments = (
+        segment.stride(0), slots, pages, page_size, mapping, entries,
+        swa_ring, swa_start, swa_capacity, full_ring, full_start, full_capacity,
+        nothing[0], int(commit), int(stop),
+        work.tickets.address, work.ticket_target(programs) if many else 0,
+    )  # fmt: skip
     free_segment.launch(
         programs,
-        (
-            *(segment, segment.stride(0), segment.numel(), pages, page_size),
-            *(mapping, mapping.numel()),
-            *(swa if swa is not None else (nothing, 0, 1)),
-            *(full if full is not None else (nothing, 0, 1)),
-            *(nothing, int(commit), int(stop)),
-            *(work.tickets, work.ticket_target(programs) if many else 0),
-        ),
+        (segment,),
+        arguments,
         (swa is not None, full is not None, released, watched, many, TILE),
         work.device,
         segment.dtype,

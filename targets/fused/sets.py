@@ -25,7 +25,9 @@ from targets.fused.workspace import Workspace
 
 if TYPE_CHECKING:
     from targets.fused.buffers import Pile
+    from targets.fused.memory import Address
     from targets.fused.paged import FusedPagedAllocator
+    from targets.fused.segments import Table
 
 MOST_PROGRAMS = 128
 
@@ -33,7 +35,7 @@ MOST_PROGRAMS = 128
 class SetFree:
     """The launch that releases ``swa_slots`` on the SWA side and ``full_slots`` on the FULL side, each page once.
 
-    With a ``mapping``, ``swa_slots`` are FULL slots whose whole pages lose their peers. After ``run``: ``swa_found`` and ``full_found``
+    With a ``table``, the mapping, ``swa_slots`` are FULL slots whose whole pages lose their peers. After ``run``: ``swa_found`` and ``full_found``
     pages were released (below 0: none, because the launch stopped before), ``unreleased`` FULL slots still had a peer.
     """
 
@@ -44,7 +46,7 @@ class SetFree:
         *,
         swa: FusedPagedAllocator | None = None,
         swa_slots: torch.Tensor | None = None,
-        mapping: torch.Tensor | None = None,
+        table: Table | None = None,
         full: FusedPagedAllocator | None = None,
         full_slots: torch.Tensor | None = None,
     ) -> None:
@@ -52,7 +54,7 @@ class SetFree:
         self.page_size = page_size
         self.swa, self.swa_slots = swa, swa_slots
         self.full, self.full_slots = full, full_slots
-        self.mapping = mapping
+        self.table = table
         self.swa_pages: Pile | None = None
         self.full_pages: Pile | None = None
         self.swa_found = self.full_found = self.unreleased = 0
@@ -97,28 +99,29 @@ class SetFree:
 
     def _launch(self, *, released: bool, stop: bool) -> None:
         work, nothing = self.workspace, self.workspace.report
-        by_mapping = BY_MAPPING if self.mapping is not None else BY_VALUE
+        unused = nothing.address
+        by_mapping = BY_MAPPING if self.table is not None else BY_VALUE
         read = 0 if self.swa_slots is None else self.swa_slots.numel()
         marked = 0 if self.full_slots is None else self.full_slots.numel()
         programs = 1
         if work.device.type != "cpu":
             programs = min(MOST_PROGRAMS, tiles(max(read, marked), TILE))
-        mapping = self.mapping if self.mapping is not None else nothing
-        swa_slots = self.swa_slots if self.swa_slots is not None else nothing
-        full_slots = self.full_slots if self.full_slots is not None else nothing
+        swa_slots = self.swa_slots if self.swa_slots is not None else nothing.tensor
+        full_slots = self.full_slots if self.full_slots is not None else nothing.tensor
         pool = self.full if self.full is not None else self.swa
         assert pool is not None
         free_sets.launch(
             programs,
+            (swa_slots, full_slots),
             (
-                *_source(self.swa_slots, nothing),
-                *_source(self.full_slots, nothing),
-                *(self.page_size, mapping, mapping.numel(), work.scratch_for(read)),
-                *_side(self.swa, self.swa_slots, self.swa_pages, nothing, before=True),
+                *(swa_slots.stride(0), read, full_slots.stride(0), marked, self.page_size),
+                *(self.table or work.nothing[:2]),
+                work.scratch_for(read),
+                *_side(self.swa, self.swa_slots, self.swa_pages, unused, before=True),
                 self._swa_room(),
-                *_side(self.full, self.full_slots, self.full_pages, nothing, before=False),
-                *self._page_piles(nothing),
-                *(work.report, int(stop), work.tickets, work.ticket_target(programs)),
+                *_side(self.full, self.full_slots, self.full_pages, unused, before=False),
+                *self._page_piles(unused),
+                *(unused, int(stop), work.tickets.address, work.ticket_target(programs)),
             ),
             (
                 0 if self.swa_slots is None else by_mapping,
@@ -142,30 +145,26 @@ class SetFree:
         waiting = self.swa_pages.count if self.swa_pages is not None else 0
         return self.swa.size // self.page_size - free - waiting
 
-    def _page_piles(self, nothing: torch.Tensor) -> tuple[torch.Tensor | int, ...]:
+    def _page_piles(self, nothing: Address) -> tuple[int, ...]:
         """The SWA page pile, its length and where it goes; the FULL page pile and its length."""
-        swa: tuple[torch.Tensor | int, ...] = (nothing, 0, 0)
+        swa: tuple[int, ...] = (nothing, 0, 0)
         if self.swa is not None and self.swa_pages is not None:
             count = self.swa_pages.count
             _, start, _ = self.swa.pages.write(count)
-            swa = (self.swa_pages.buffer, count, start)
+            swa = (self.swa_pages.address, count, start)
         if self.full_pages is None:
             return (*swa, nothing, 0)
-        return (*swa, self.full_pages.buffer, self.full_pages.count)
-
-
-def _source(slots: torch.Tensor | None, nothing: torch.Tensor) -> tuple[torch.Tensor, int, int]:
-    return (nothing, 1, 0) if slots is None else (slots, slots.stride(0), slots.numel())
+        return (*swa, self.full_pages.address, self.full_pages.count)
 
 
 def _side(
     pool: FusedPagedAllocator | None,
     slots: torch.Tensor | None,
     page_pile: Pile | None,
-    nothing: torch.Tensor,
+    nothing: Address,
     *,
     before: bool,
-) -> tuple[torch.Tensor | int, ...]:
+) -> tuple[int, ...]:
     """Marks, how many, ring, edge and capacity of a side. ``before``: its page pile goes in before the set."""
     if pool is None:
         return (nothing, 0, nothing, 0, 1)
@@ -174,4 +173,4 @@ def _side(
     pool.pages.reserve(most + waiting)
     edge = pool.pages.edge(waiting if before else 0)
     work = pool.workspace
-    return (work.marks, work.domain, pool.pages.buffer, edge, pool.pages.capacity)
+    return (work.marks.address, work.domain, pool.pages.address, edge, pool.pages.capacity)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from oracle.observation import PoolState, Snapshot, new_pages_grid
 from targets.fused.buffers import Pile, in_entries
 from targets.fused.hybrid_swa import FusedHybridSWAAllocator
+from targets.fused.memory import overwritten
 from targets.fused.paged import FusedPagedAllocator
 from targets.fused.token import FusedTokenAllocator
 
@@ -15,19 +16,21 @@ FusedPool = FusedTokenAllocator | FusedPagedAllocator
 
 
 def snapshot_of(allocator: FusedPool | FusedHybridSWAAllocator) -> Snapshot:
-    """All lists, piles, the mapping and the answers of the size queries."""
+    """All lists, piles, the mapping, the answers of the size queries, and which guards around them were overwritten."""
+    damage = overwritten(allocator.memories())
     if isinstance(allocator, FusedHybridSWAAllocator):
-        return _hybrid(allocator)
+        return _hybrid(allocator, damage)
     return Snapshot(
         full=_pool(allocator),
         swa_set_pile=[],
         swa_page_pile=[],
         queries={"available_size": allocator.available_size(), "size": allocator.size},
         new_pages=[],
+        overwritten=damage,
     )
 
 
-def _hybrid(allocator: FusedHybridSWAAllocator) -> Snapshot:
+def _hybrid(allocator: FusedHybridSWAAllocator, damage: list[str]) -> Snapshot:
     full, swa = allocator.full_attn_allocator, allocator.swa_attn_allocator
     assert isinstance(full, FusedPool)
     assert isinstance(swa, FusedPool)
@@ -49,6 +52,7 @@ def _hybrid(allocator: FusedHybridSWAAllocator) -> Snapshot:
             "size_swa": allocator.size_swa,
         },
         new_pages=[allocator.new_pages_available(*pages) for pages in grid],
+        overwritten=damage,
     )
 
 

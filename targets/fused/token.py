@@ -17,7 +17,8 @@ class FusedTokenAllocator(ListedPool, TokenAllocator):  # type: ignore[override]
     """As the torch allocator: ``size`` slots, numbered from 1."""
 
     def __init__(self, size: int, device: str, *, need_sort: bool = False) -> None:
-        self._make_lists(2 * size, device, Side.STAGED if need_sort else Side.BACK)
+        side = Side.STAGED if need_sort else Side.BACK
+        self._make_lists(2 * size, device, side, waiting=size)
         super().__init__(size, device, need_sort=need_sort)
 
     @property

@@ -7,11 +7,17 @@ on, and the kernel has left everything as it was when the level asserts; otherwi
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 import torch
 
 from targets.eager.signals import INVARIANT_CHECK, Invariant, Level, Signals, current_level
 from targets.fused.workspace import Workspace
+
+# ``os.environ`` translates name and value at each look, which costs a twentieth of a call. Where Python has no table
+# under it the long way is taken.
+_variables: Mapping[object, object] = getattr(os.environ, "_data", {})
+_NAME, _ZERO = os.environ.encodekey(INVARIANT_CHECK), os.environ.encodevalue("0")
 
 
 def watch_for(signals: Signals, invariant: Invariant, *, exact: bool) -> Watch | None:
@@ -26,7 +32,7 @@ def watch_for(signals: Signals, invariant: Invariant, *, exact: bool) -> Watch |
 
 def levels_are_off() -> bool:
     """Whether the level is off. Raises ValueError when it is out of range."""
-    return os.environ.get(INVARIANT_CHECK) == "0" or current_level() is Level.OFF
+    return _variables.get(_NAME) == _ZERO or current_level() is Level.OFF
 
 
 class Watch:
@@ -48,7 +54,7 @@ class Watch:
         Raises RuntimeError ``invariant-check FAILED [name]: ...`` at a hit when the level asserts and checks are exact.
         """
         if self._asserting and not self._exact and self._signals.observer is None:
-            torch._assert_async(workspace.report[position] == 0, self._failure(message))
+            torch._assert_async(workspace.report.tensor[position] == 0, self._failure(message))
             return
         self.found(workspace.read()[position], message)
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import torch
 
+from targets.fused.memory import Address, DeviceBuffer
+
 REPORT_LENGTH = 8
 
 
@@ -15,16 +17,17 @@ class Workspace:
 
     ``report``: int64 ``[8]``, by the positions that the kernels name. ``marks``: int8 ``[domain]``, a byte for each page from -1 on,
     all zero between launches. ``tickets``: int32 ``[1]``, how many programs have ever
-    arrived, which the host knows as ``tickets_given``.
+    arrived, which the host knows as ``tickets_given``. ``nothing`` is the place for a launch that writes nowhere.
     """
 
     def __init__(self, pages: int, device: torch.device) -> None:
         self.device = device
         self.on_gpu = device.type != "cpu"
-        self.report = torch.zeros(REPORT_LENGTH, dtype=torch.int64, device=device)
-        self.tickets = torch.zeros(1, dtype=torch.int32, device=device)
+        self.report = DeviceBuffer(REPORT_LENGTH, torch.int64, device, zero=True)
+        self.tickets = DeviceBuffer(1, torch.int32, device, zero=True)
         self.tickets_given = 0
-        self._scratch = torch.empty(64, dtype=torch.int64, device=device)
+        self.nothing = (self.report.address, 0, 1)
+        self.scratch = DeviceBuffer(64, torch.int64, device)
         self.domain = 0
         self.reach(pages)
 
@@ -32,12 +35,12 @@ class Workspace:
         """Have marks for the pages -1 to ``pages`` at least."""
         if pages + 2 > self.domain:
             self.domain = pages + 2
-            self.marks = torch.zeros(self.domain, dtype=torch.int8, device=self.device)
+            self.marks = DeviceBuffer(self.domain, torch.int8, self.device, zero=True)
 
     def ticket_target(self, programs: int) -> int:
         """How many programs will have arrived after a launch of ``programs``; say ``launched`` when it is made."""
         if self.tickets_given + programs >= 1 << 31:
-            self.tickets.zero_()
+            self.tickets.tensor.zero_()
             self.tickets_given = 0
         return self.tickets_given + programs
 
@@ -45,13 +48,18 @@ class Workspace:
         """``programs`` that arrive were launched."""
         self.tickets_given += programs
 
-    def scratch_for(self, count: int) -> torch.Tensor:
+    def scratch_for(self, count: int) -> Address:
         """Scratch for ``count`` elements of one launch: the last peers of a batch, the pages of a set."""
-        if count > self._scratch.numel():
-            self._scratch = torch.empty(2 * count, dtype=torch.int64, device=self.device)
-        return self._scratch
+        if count > self.scratch.tensor.numel():
+            self.scratch = DeviceBuffer(2 * count, torch.int64, self.device)
+        return self.scratch.address
+
+    def memories(self) -> dict[str, DeviceBuffer]:
+        """The buffers, by name."""
+        kept = {"report": self.report, "tickets": self.tickets, "scratch": self.scratch}
+        return {**kept, "marks": self.marks} if self.domain else kept
 
     def read(self) -> list[int]:
         """The report; waits for the device."""
-        values: list[int] = self.report.tolist()
+        values: list[int] = self.report.tensor.tolist()
         return values

@@ -17,10 +17,21 @@ from targets.eager.hybrid_swa import HybridSWAAllocator
 from targets.eager.paged import PagedAllocator
 from targets.eager.target import AllocatorClasses
 from targets.eager.token import TokenAllocator
+from targets.eager.unified.families import UNIFIED_CLASSES
+from targets.eager.unified.full_and_state import FullAndStateAllocator
+from targets.eager.unified.three_pools import ThreePoolAllocator
+from targets.eager.unified.token_pool import TokenPool
+from targets.eager.unified.two_pools import TwoPoolAllocator
 
 FaultyAllocator = TypeVar(
-    "FaultyAllocator", bound=TokenAllocator | PagedAllocator | HybridSWAAllocator
+    "FaultyAllocator", bound=TokenAllocator | PagedAllocator | HybridSWAAllocator | TokenPool
 )
+
+_UNIFIED: dict[Family, type[TokenPool]] = {
+    "unified-swa": TwoPoolAllocator,
+    "unified-mamba-swa": ThreePoolAllocator,
+    "unified-mamba": FullAndStateAllocator,
+}
 
 
 @dataclass(frozen=True)
@@ -75,5 +86,8 @@ def _family_of(faulty: type[object]) -> tuple[Family, AllocatorClasses]:
         return "token", AllocatorClasses(token=faulty)
     if issubclass(faulty, PagedAllocator):
         return "paged", AllocatorClasses(paged=faulty)
+    for family, sound in _UNIFIED.items():
+        if issubclass(faulty, sound):
+            return family, AllocatorClasses(unified={**UNIFIED_CLASSES, family: faulty})
     assert issubclass(faulty, HybridSWAAllocator)
     return "hybrid-swa", AllocatorClasses(hybrid=faulty)

@@ -19,6 +19,9 @@ from targets.mutants import (
     page_list_faults,
     page_plan_faults,
     token_faults,
+    unified_band_faults,
+    unified_capacity_faults,
+    unified_group_faults,
 )
 from targets.mutants.mutant import Mutant
 
@@ -35,6 +38,9 @@ _MODULES = (
     hybrid_signal_faults,
     hybrid_lifecycle_faults,
     content_faults,
+    unified_group_faults,
+    unified_band_faults,
+    unified_capacity_faults,
 )
 
 

@@ -22,6 +22,7 @@ from oracle.target import Target
 from oracle.unified_observation import AnySnapshot
 from targets.probes.cuda_syncs import CudaSyncs
 from targets.probes.host_reads import HostReads
+from targets.probes.launcher_launches import LauncherLaunches
 from targets.probes.launches import Launches
 from targets.watching import attached
 
@@ -45,21 +46,22 @@ class Tally:
         self.shaping += bool(costs.shapes)
         self.places.update(costs.syncs, costs.shapes)
         if costs.launches is not None:
-            self.most_launches = max(costs.launches, self.most_launches or 0)
+            self.most_launches = max(len(costs.launches), self.most_launches or 0)
 
 
 class ProbedTarget:
     """``target``, watched by ``syncs`` and, if given, ``launches``.
 
-    ``tallies`` reports by method over all runs. ``judged``: outcomes carry costs, so that the judge finds syncs where there must be none;
-    without it they are reported only, as is right for a release, which made no such promise.
+    ``tallies`` reports by method over all runs. ``judged``: outcomes carry costs, so that the judge finds syncs where there must be
+    none, and launches beyond the budget on a target that says ``keeps_launch_budget``; without it they are reported only, as is
+    right for a release, which made no such promise.
     """
 
     def __init__(
         self,
         target: Target,
         syncs: CudaSyncs | HostReads,
-        launches: Launches | None = None,
+        launches: Launches | LauncherLaunches | None = None,
         *,
         judged: bool = True,
     ) -> None:
@@ -94,7 +96,8 @@ class ProbedTarget:
         costs = Costs(
             syncs=tuple(self._syncs.syncs),
             shapes=tuple(self._syncs.shapes),
-            launches=len(self._launches.kernels) if self._launches is not None else None,
+            launches=tuple(self._launches.kernels) if self._launches is not None else None,
+            budgeted=getattr(self._target, "keeps_launch_budget", False),
         )
         self.tallies.setdefault(call.method, Tally()).add(costs)
         return replace(outcome, costs=costs) if self._judged else outcome

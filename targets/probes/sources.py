@@ -13,6 +13,7 @@ from types import FrameType
 _INSTRUMENTS = (
     ("targets/eager/signals.py", "", 1),
     ("targets/sglang/signal_probe.py", "", 1),
+    ("targets/async_asserts.py", "", 1),
     ("targets/fused/watch.py", "", 2),
     ("targets/fused/hybrid_allocation.py", "_assert_none_gone", 2),
 )

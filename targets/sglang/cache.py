@@ -7,6 +7,7 @@ processes that fetch the same release at once both end with a whole one.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -29,12 +30,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         wheel: the wheel's file name.
         sha256: the wheel's hash in hexadecimal, as the index stated it and as it was.
         contents: "areas" (all that a hermetic import may read) or "minimal" (what it does read).
+        files: the hash of the entry's `.py` files, "" in an entry from before there was one.
     """
 
     version: str
     wheel: str
     sha256: str
     contents: str
+    files: str = ""
 
 
 def cache_directory(explicit: Path | None = None) -> Path:
@@ -56,7 +59,7 @@ def read_manifest(cache: Path, version: str) -> Manifest | None:
     """The manifest of the release's entry, None where there is no entry.
 
     Raises:
-        TargetUnavailable: the entry is there and is not one of ours, or is another release's.
+        TargetUnavailable: the entry is there and is not one of ours, is another release's, or was altered.
     """
     entry = entry_of(cache, version)
     try:
@@ -71,7 +74,22 @@ def read_manifest(cache: Path, version: str) -> Manifest | None:
         raise TargetUnavailable(
             f"{entry} does not hold SGLang {version}: remove that folder and fetch it again"
         )
+    if manifest.files and manifest.files != hash_of_files(entry):
+        raise TargetUnavailable(
+            f"{entry} is not as it was fetched, so it is not SGLang {version} any more: "
+            f"remove that folder and fetch it again, or name it with sglang@PATH"
+        )
     return manifest
+
+
+def hash_of_files(entry: Path) -> str:
+    """The sha256, in hexadecimal, of the names and contents of the `.py` files below the folder."""
+    digest = hashlib.sha256()
+    for file in sorted(entry.rglob("*.py")):
+        content = file.read_bytes()
+        digest.update(f"{file.relative_to(entry).as_posix()}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
 
 
 def add_entry(cache: Path, manifest: Manifest, fill: Callable[[Path], None]) -> Path:
@@ -91,6 +109,7 @@ def add_entry(cache: Path, manifest: Manifest, fill: Callable[[Path], None]) -> 
         try:
             folder.mkdir()
             fill(folder)
+            manifest = msgspec.structs.replace(manifest, files=hash_of_files(folder))
             (folder / MANIFEST).write_bytes(
                 msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
             )

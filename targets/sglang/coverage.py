@@ -13,9 +13,12 @@ from pathlib import Path
 import msgspec
 
 from oracle.errors import UsageError
-from targets.sglang.contracts import contract_for_version
+from oracle.geometry import UNIFIED_FAMILIES
+from targets.sglang.contracts import contract_for_version, minor_of
 from targets.sglang.inventory import AllocatorClass
 from targets.sglang.state import POOL_QUERIES, QUERIES
+from targets.sglang.unified_calls import release_names
+from targets.sglang.unified_state import PAIR_QUERIES, PEERED_QUERIES
 
 EXEMPTIONS = Path(__file__).parent / "exemptions.toml"
 FAMILIES_OF_CLASS: dict[str, tuple[str, ...]] = {
@@ -23,19 +26,38 @@ FAMILIES_OF_CLASS: dict[str, tuple[str, ...]] = {
     "TokenToKVPoolAllocator": ("token",),
     "PagedTokenToKVPoolAllocator": ("paged",),
     "SWATokenToKVPoolAllocator": ("hybrid-swa",),
+    "UnifiedSWAAllocatorBase": ("unified-swa", "unified-mamba-swa"),
+    "UnifiedSWATokenToKVPoolAllocator": ("unified-swa",),
+    "UnifiedMambaSWATokenToKVPoolAllocator": ("unified-mamba-swa",),
+    "UnifiedMambaTokenToKVPoolAllocator": ("unified-mamba",),
+    "MultiEndedAllocator": UNIFIED_FAMILIES,
+    "FloatMultiEndedAllocator": ("unified-mamba-swa",),
 }
 """The classes that are driven, each with the families whose operations reach its methods."""
 
+BANDS_CLASSES = frozenset({"MultiEndedAllocator", "FloatMultiEndedAllocator"})
+"""Of those, the bands of a unified allocator, which operations call themselves for some calls."""
+
 _POOL_ANSWERS = frozenset({*POOL_QUERIES, "get_all_free_pages"})
 _HYBRID_ANSWERS = frozenset({*QUERIES, "new_pages_available"})
+_BAND_ANSWERS = frozenset({"available_size", "schedulable_available_size", "allocated_count"})
+_UNIFIED_ANSWERS = frozenset({*PEERED_QUERIES, *PAIR_QUERIES, "verify_byte_accounting"})
 
 
 class Exemption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Why nothing drives some ``methods`` of some ``classes``; no methods named means all of them."""
+    """Why nothing drives some ``methods`` of some ``classes``; no methods named means all of them.
+
+    ``until``: the last release for which it holds, where it does not hold for all.
+    """
 
     classes: tuple[str, ...]
     reason: str
     methods: tuple[str, ...] = ()
+    until: str = ""
+
+    def holds(self, version: str) -> bool:
+        """Whether the release with that version is exempt."""
+        return not self.until or minor_of(version) <= minor_of(self.until)
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,7 +84,9 @@ def undriven(
     version: str, classes: Iterable[AllocatorClass], exemptions: Iterable[Exemption]
 ) -> list[str]:
     """``Class.method`` of everything in that release that is neither driven nor exempt."""
-    exempt = {name for exemption in exemptions for name in _names(exemption)}
+    exempt = {
+        name for exemption in exemptions if exemption.holds(version) for name in _names(exemption)
+    }
     return [
         f"{owner.name}.{method}"
         for owner, method in _missing(version, classes)
@@ -74,11 +98,17 @@ def stale(
     releases: Iterable[tuple[str, Iterable[AllocatorClass]]], exemptions: Iterable[Exemption]
 ) -> list[str]:
     """The exempt ``Class.method`` (``Class.`` for all of a class) that no release has undriven any more."""
-    needed: set[str] = set()
+    needed: dict[str, set[str]] = {}
     for version, classes in releases:
         for owner, method in _missing(version, classes):
-            needed |= {f"{owner.name}.", f"{owner.name}.{method}"}
-    return [name for exemption in exemptions for name in _names(exemption) if name not in needed]
+            for name in (f"{owner.name}.", f"{owner.name}.{method}"):
+                needed.setdefault(name, set()).add(version)
+    return [
+        name
+        for exemption in exemptions
+        for name in _names(exemption)
+        if not any(exemption.holds(version) for version in needed.get(name, ()))
+    ]
 
 
 def driven_names(version: str, class_name: str) -> frozenset[str]:
@@ -86,7 +116,15 @@ def driven_names(version: str, class_name: str) -> frozenset[str]:
     names: set[str] = set()
     for family in FAMILIES_OF_CLASS.get(class_name, ()):
         contract = contract_for_version(version, family, power_of_two_pages=False)
-        if contract is not None:
+        if contract is None:
+            continue
+        if class_name in BANDS_CLASSES:
+            # A forward pass is told to each band.
+            called = contract.pool_methods | {"begin_forward"}
+            names |= release_names(called) | _BAND_ANSWERS
+        elif family in UNIFIED_FAMILIES:
+            names |= release_names(contract.methods) | _UNIFIED_ANSWERS
+        else:
             answers = _HYBRID_ANSWERS if family == "hybrid-swa" else _POOL_ANSWERS
             names |= contract.methods | answers
     return frozenset(names)

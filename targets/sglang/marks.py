@@ -6,6 +6,7 @@ came or went with a release; behaviour that shows in none of these cannot be tol
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from msgspec import Struct
 
 from targets.sglang.contracts import NEWEST, OLDEST
 from targets.sglang.release import Release
+from targets.sglang.unified_release import BANDS_MODULE
 
 
 class Seen:
@@ -26,6 +28,14 @@ class Seen:
         self.hybrid = release.make_swa(16, 16, 4)
         self.pure_swa = release.pure_swa_allocator_class
         self.invariants = release.invariants_module
+
+    def bands(self, name: str) -> bool:
+        """Whether the bands of unified allocators have that name; False where there are none."""
+        try:
+            module = importlib.import_module(BANDS_MODULE)
+        except ModuleNotFoundError:
+            return False
+        return hasattr(module.MultiEndedAllocator, name)
 
     def takes(self, method: str, argument: str) -> bool:
         """Whether the paged allocator's method has an argument of that name."""
@@ -85,5 +95,8 @@ MARKS: tuple[Mark, ...] = (
     Mark("free_full_segments", lambda seen: hasattr(seen.paged, "free_full_segments"), 20),
     Mark("checked invariants", lambda seen: seen.invariants is not None, 20),
     Mark("get_and_clear_swa_pages", lambda seen: seen.imports("get_and_clear_swa_pages"), 21),
+    Mark("bands of unified allocators", lambda seen: seen.bands("take_physical_pages"), 20),
+    Mark("alloc_physical of bands", lambda seen: seen.bands("alloc_physical"), 22),
+    Mark("prewarm_compaction of bands", lambda seen: seen.bands("prewarm_compaction"), 23),
     Mark("a choice use_triton_kernels", lambda seen: hasattr(seen.paged, "use_triton_kernels"), 22),
 )

@@ -19,7 +19,7 @@ import msgspec
 
 from oracle.contract import Contract
 from oracle.errors import UsageError
-from oracle.geometry import FAMILIES
+from oracle.geometry import ALL_FAMILIES
 from targets.sglang.contracts import contract_for_version
 from targets.sglang.recognise import Recognition
 from targets.sglang.releases import NEWEST, RELEASES
@@ -59,7 +59,7 @@ def read_override(path: Path) -> Override:
             f"{path}: release = {release!r} is not among {RELEASES[0]} to {NEWEST}: name one of those"
         )
     for family, fields in content.items():
-        _check_name(path, family, FAMILIES, "family")
+        _check_name(path, family, ALL_FAMILIES, "family")
         if not isinstance(fields, dict):
             raise UsageError(f"{path}: {family} is no table: write [{family}] and its fields below")
         for name in fields:
@@ -84,8 +84,8 @@ def overridden(recognition: Recognition, override: Override) -> Recognition:
             row = contract_for_version(
                 version, family, power_of_two_pages=recognised.power_of_two_pages
             )
-            assert row is not None, "the table has every family in each of its releases"
-            contract = row
+            # An older release may be named than any that has the unified families.
+            contract = recognised if row is None else row
         fields = override.fields.get(family, {})
         contracts[family] = _with_fields(override.file, family, contract, fields)
         notes += [f"{override.file} says {family}.{name} = {fields[name]!r}" for name in fields]

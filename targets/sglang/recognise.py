@@ -10,12 +10,13 @@ from __future__ import annotations
 from msgspec import Struct, structs
 
 from oracle.contract import Contract, current_contract
-from oracle.geometry import FAMILIES
+from oracle.geometry import FAMILIES, UNIFIED_FAMILIES
 from targets.sglang.contracts import BACKUPS, NEWEST, OLDEST, contract_for_version, minor_of
 from targets.sglang.coverage import read_exemptions, undriven
 from targets.sglang.inventory import allocator_classes
 from targets.sglang.marks import MARKS, Seen
 from targets.sglang.release import Release
+from targets.sglang.unified_release import has_unified
 
 
 class Recognition(Struct, frozen=True):
@@ -55,6 +56,9 @@ def recognise(release: Release) -> Recognition:
         assert row is not None, "the table has every family in each of its releases"
         contracts[family], changed = _as_offered(release, seen, family, row)
         notes += changed
+    unified, told = _unified(release, version)
+    contracts |= unified
+    notes += told
     notes += [
         f"it has {name}, which no operation drives"
         for name in undriven(version, allocator_classes(release.package), read_exemptions())
@@ -63,6 +67,24 @@ def recognise(release: Release) -> Recognition:
         f"what shows in no name and no argument (order, timing, refusals) is taken from SGLang {version}"
     )
     return Recognition(version, contracts, tuple(notes))
+
+
+def _unified(release: Release, version: str) -> tuple[dict[str, Contract], list[str]]:
+    """The contracts of the unified families as the row has them, where the tree has their modules."""
+    rows = {
+        family: contract_for_version(
+            version, family, power_of_two_pages=release.kernels in ("interpreter", "gpu")
+        )
+        for family in UNIFIED_FAMILIES
+    }
+    known: dict[str, Contract] = {family: row for family, row in rows.items() if row is not None}
+    if has_unified(release) and not known:
+        return {}, [
+            "it has unified allocators, whose contract is not known before SGLang 0.5.20: they are left out"
+        ]
+    if known and not has_unified(release):
+        return {}, [f"it does not have unified allocators, unlike SGLang {version}"]
+    return known, []
 
 
 def _taken(release: Release, version: str) -> str:

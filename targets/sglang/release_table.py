@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from oracle.geometry import FAMILIES
+from oracle.contract import Contract
+from oracle.geometry import ALL_FAMILIES, UNIFIED_FAMILIES
 from oracle.operations import OPERATION_TABLE, kind_of
 from targets.sglang.contracts import contract_for_version, minor_of
 from targets.sglang.releases import RELEASES
@@ -28,6 +29,11 @@ NEEDED_CALLS: dict[str, frozenset[str]] = {
     "resize": frozenset({"resize"}),
     "backup": frozenset({"backup_state"}),
     "restore": frozenset({"restore_state"}),
+    "capacity": frozenset({"ensure_capacity"}),
+    "reserve": frozenset({"alloc_physical"}),
+    "bind-reserved": frozenset({"alloc_physical", "set_full_to_swa_mapping"}),
+    "cancel-reserved": frozenset({"cancel_physical_reservation"}),
+    "finish-load": frozenset({"finish_load"}),
 }
 """The calls without which an operation does nothing; the others do with calls that every release has."""
 
@@ -74,9 +80,15 @@ def release_table() -> tuple[ReleaseRow, ...]:
     return tuple(rows)
 
 
+def _calls(family: str, contract: Contract) -> frozenset[str]:
+    """The calls that an operation may be made of; those on a band are some of a unified family's."""
+    on_bands = contract.pool_methods if family in UNIFIED_FAMILIES else frozenset[str]()
+    return contract.methods | on_bands
+
+
 def _families(version: str) -> dict[str, FamilyRow]:
     rows: dict[str, FamilyRow] = {}
-    for family in FAMILIES:
+    for family in ALL_FAMILIES:
         contract = contract_for_version(version, family, power_of_two_pages=False)
         if contract is None:
             continue
@@ -84,7 +96,7 @@ def _families(version: str) -> dict[str, FamilyRow]:
             kind_of(kind.operation())
             for kind in OPERATION_TABLE
             if family in kind.families
-            and NEEDED_CALLS.get(kind_of(kind.operation()), frozenset()) <= contract.methods
+            and NEEDED_CALLS.get(kind_of(kind.operation()), frozenset()) <= _calls(family, contract)
         ]
         rows[family] = FamilyRow(tuple(sorted(contract.methods)), tuple(sorted(operations)))
     return rows

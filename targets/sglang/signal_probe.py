@@ -23,18 +23,18 @@ def watch(release: Release, recorder: HitRecorder) -> None:
     for module in _users(invariants):
         setattr(module, "expect", _watched(invariants.expect, invariants, recorder))  # noqa: B010 (mypy: a module has no such attribute)
         # Unified allocators look nothing up at off; what is looked up goes to ``expect``, which asks for the level itself.
-        if vars(module).get("resolve_level") is invariants.resolve_level:
-            setattr(module, "resolve_level", lambda: invariants.InvariantCheckLevel.STRICT)  # noqa: B010
+        if _original(vars(module).get("resolve_level")) is invariants.resolve_level:
+            setattr(module, "resolve_level", _strict(invariants))  # noqa: B010
 
 
 def _users(invariants: ModuleType) -> list[ModuleType]:
-    """The release's modules that took ``expect`` into their own namespace."""
+    """The release's modules that took ``expect`` into their own namespace, also those that are watched for another target."""
     return [
         module
         for name, module in list(sys.modules.items())
         if name.startswith("sglang.")
         and module is not invariants
-        and vars(module).get("expect") is invariants.expect
+        and _original(vars(module).get("expect")) is invariants.expect
     ]
 
 
@@ -52,7 +52,21 @@ def _watched(
         recorder.counted(invariant.name, _counter(invariants, invariant.name) - before)
         return result
 
+    look_then_expect.stands_for = expect  # type: ignore[attr-defined]
     return look_then_expect
+
+
+def _strict(invariants: ModuleType) -> Callable[[], Any]:
+    def strict() -> Any:
+        return invariants.InvariantCheckLevel.STRICT
+
+    strict.stands_for = invariants.resolve_level  # type: ignore[attr-defined]
+    return strict
+
+
+def _original(function: Any) -> Any:
+    """The release's own function behind one of ours."""
+    return getattr(function, "stands_for", function)
 
 
 def _counter(invariants: ModuleType, name: str) -> int:

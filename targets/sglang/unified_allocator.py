@@ -17,6 +17,7 @@ from oracle.call import Call
 from oracle.geometry import Geometry
 from oracle.observation import Outcome
 from oracle.unified_observation import UnifiedSnapshot
+from targets.async_asserts import asserts_on_host
 from targets.call_arguments import Arguments
 from targets.driver import classify
 from targets.hits import HitRecorder
@@ -51,7 +52,8 @@ class UnifiedAllocator:
         value: tuple[int, ...] | None = None
         dtype = error = message = ""
         try:
-            value, dtype = _plain(self._performer.perform(call, arguments))
+            with asserts_on_host():
+                value, dtype = _plain(self._performer.perform(call, arguments))
             if self._device.startswith("cuda"):
                 torch.cuda.synchronize(self._device)
         except Exception as raised:  # noqa: BLE001 (everything an allocator raises is an observation)

@@ -6,7 +6,7 @@ Guarantees nothing about failures: what the allocator raises passes through (``u
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from oracle.call import Call
@@ -16,6 +16,23 @@ from targets.sglang.unified_stream import Stream
 from targets.sglang.unified_tree import ReleaseTree
 
 GATES = ("disagg_move_gate", "host_transfer_move_gate")
+
+
+RELEASE_NAMES: dict[str, tuple[str, ...]] = {
+    "flush": ("flush_for_allocation", "flush_opportunistic"),
+    "flush_deferred": ("flush_deferred_full_frees",),
+    "translate": ("translate_kv_loc",),
+    "set_move_gate": (),
+    "begin_forward": ("set_latest_forward_done_event", "set_inflight_forward"),
+    "fire_event": (),
+    "finish_load": ("set_hicache_transfer_done_event",),
+}
+"""By which methods a release performs a call that has another name there; none where the caller does it by itself."""
+
+
+def release_names(methods: Iterable[str]) -> frozenset[str]:
+    """The releases' own names of calls."""
+    return frozenset(name for method in methods for name in RELEASE_NAMES.get(method, (method,)))
 
 
 class Performer:

@@ -24,7 +24,7 @@ MODULES = {
     "unified-mamba-swa": (f"{_PLACE}unified_hybrid_swa", "UnifiedMambaSWATokenToKVPoolAllocator"),
     "unified-mamba": (f"{_PLACE}unified_mamba", "UnifiedMambaTokenToKVPoolAllocator"),
 }
-_BANDS_MODULE = f"{_PLACE}unified_sub_pool"
+BANDS_MODULE = f"{_PLACE}unified_sub_pool"
 _TREE_MODULE = "sglang.srt.mem_cache.common"
 
 
@@ -75,7 +75,7 @@ class UnifiedRelease:
         self.release = release
         self.engine = Engine()
         try:
-            bands = importlib.import_module(_BANDS_MODULE)
+            bands = importlib.import_module(BANDS_MODULE)
             modules = {place: importlib.import_module(place) for place, _ in MODULES.values()}
         except ModuleNotFoundError as missing:
             raise TargetUnavailable(

@@ -18,7 +18,7 @@ BAND_ATTRIBUTES = {
 }
 """Where a composite keeps each band."""
 
-_PEERED_QUERIES = (
+PEERED_QUERIES = (
     "available_size",
     "full_available_size",
     "swa_available_size",
@@ -31,7 +31,7 @@ _PEERED_QUERIES = (
     "size_full",
     "size_swa",
 )
-_PAIR_QUERIES = ("available_size", "full_available_size", "size")
+PAIR_QUERIES = ("available_size", "full_available_size", "size")
 
 
 def unified_snapshot(allocator: Any, kv: dict[Any, BandKv]) -> UnifiedSnapshot:
@@ -86,7 +86,7 @@ def _pile(allocator: Any, name: str) -> list[list[int]]:
 
 
 def _queries(allocator: Any, bands: dict[Any, Any]) -> dict[str, int]:
-    names = _PEERED_QUERIES if "swa" in bands else _PAIR_QUERIES
+    names = PEERED_QUERIES if "swa" in bands else PAIR_QUERIES
     answers: dict[str, int] = {}
     for name in names:
         answer = getattr(allocator, name, None)

@@ -15,18 +15,30 @@ ROOT = Path(__file__).parents[2]
 MISBEHAVING = """
 import os
 import signal
+import sys
 import time
+from pathlib import Path
 
+from oracle.observation import Outcome
 from targets.eager.target import EagerTarget
+
+ASSERTED = "CUDA error: device-side assert triggered\\nCUDA kernel errors might be reported later"
+ILLEGAL = "Triton Error [CUDA]: an illegal memory access was encountered"
 
 
 class Misbehaving(EagerTarget):
     def __init__(self, argument, device):
-        super().__init__(device, name=f"misbehaving:{argument}")
         self.argument = argument
+        self.lost = ""
+        super().__init__(device, name=f"misbehaving:{argument}")
         print("a target may print what it likes")
+        self.notes = ("it is assumed to misbehave",) if argument == "assumes" else ()
         if argument == "dies-at-once":
             os._exit(9)
+        if argument == "refuses":
+            raise ValueError("no such allocator")
+        if argument == "has-no-versions":
+            self.versions = None
 
     def apply(self, call):
         if call.method == "alloc_decode":
@@ -36,7 +48,47 @@ class Misbehaving(EagerTarget):
                 os._exit(7)
             if self.argument == "raises":
                 raise LookupError("the adapter is broken")
+            if self.argument == "answers-nothing":
+                return None
+            if self.argument == "answers-words":
+                return Outcome(value=("one",), dtype="int64")
+            if self.argument == "hangs":
+                time.sleep(600)
+            if self.argument == "dies-once" and not Path("died").exists():
+                Path("died").touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            if self.argument == "asserts":
+                self.lost = ASSERTED
+            if self.argument == "reads-too-far":
+                self.lost = ILLEGAL
+                return Outcome()
+        if self.lost:
+            return Outcome(error="crash:AcceleratorError", message=self.lost)
         return super().apply(call)
+
+    def snapshot(self):
+        self.fail_if_lost()
+        if self.argument == "shows-nothing":
+            return None
+        return super().snapshot()
+
+    def __getattribute__(self, name):
+        if name == "allocator" and object.__getattribute__(self, "argument") == "hides":
+            if sys._getframe(1).f_globals["__name__"] != "targets.eager.target":
+                raise AttributeError(name)
+        return super().__getattribute__(name)
+
+    def contract(self, family):
+        return 7 if self.argument == "promises-a-number" else super().contract(family)
+
+    def reset(self, geometry, mode):
+        self.fail_if_lost()
+        super().reset(geometry, mode)
+
+    def fail_if_lost(self):
+        # As on a GPU: once it is lost, everything fails.
+        if self.lost:
+            raise RuntimeError(self.lost)
 """
 
 CommandIn = Callable[..., subprocess.CompletedProcess[str]]
@@ -54,7 +106,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "Metadata-Version: 2.1\nName: misbehaving\nVersion: 1.0\n"
     )
     (information / "entry_points.txt").write_text(
-        "[kvoracle.targets]\nmisbehaving = misbehaving:Misbehaving\n"
+        "[kvoracle.targets]\nmisbehaving = misbehaving:Misbehaving\nabsent = misbehaving:Absent\n"
     )
     changed = dict(os.environ)
     changed["PYTHONPATH"] = os.pathsep.join([str(folder), str(ROOT)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -50,6 +51,7 @@ BAD = {
     "a trace that is a folder": (["replay", ".", "eager"], "cannot read the trace"),
     "a trace that is none": (["replay", "file", "eager"], "is not a trace"),
     "an impossible geometry": (["replay", "impossible.json", "eager"], "page size 0"),
+    "a reference of nothing": (["fuzz", "eager", "--reference"], "--reference is about"),
     "a replay without a target": (["replay", "trace.json"], "TARGET"),
     "a replay on an unknown target": (["replay", "trace.json", "eagre"], "eagre"),
     "an export of nothing": (["export", "nothing.json", "--target", "eager"], "nothing.json"),
@@ -63,10 +65,31 @@ BAD = {
     "an unknown fault": (["mutants", "nonsense"], "no mutant 'nonsense'"),
     "known findings that are none": (["fuzz", "eager", "--known", "file"], "known findings"),
     "an update of nothing": (["fuzz", "eager", "--update-known"], "--known FILE"),
+    "a precondition that is none": (["replay", "breach.json", "eager"], "did you mean 'stale'"),
+    "a release that is none, known": (["fuzz", "eager", "--known", "release.toml"], "'0.1'"),
+    "a known trace with a null": (["fuzz", "eager", "--known", "null.toml"], "neither a file nor"),
+    "known findings too deep": (["fuzz", "eager", "--known", "deep.toml"], "known findings"),
+    "a bisection over nothing": (["bisect", "trace.json", "--releases", ""], "'' is not among"),
+    "a rediscovery over nothing": (["rediscover", "--releases", ""], "'' is not among"),
+    "an output without a name": (["fuzz", "eager", "--out", ""], "it is empty"),
+    "a trace without a name": (["replay", "", "eager"], "it is empty"),
+    "a fetch to no name": (["fetch", "sglang==0.5.23", "--into", ""], "it is empty"),
     "a fetch of no release": (["fetch", "eager", "--into", "folder"], "is not a release"),
     "a fetch of the installed release": (["fetch", "sglang", "--into", "folder"], "not a release"),
     "a fetch to nowhere": (["fetch", "sglang==0.5.23"], "--into"),
 }
+
+
+KNOWN = """
+[[known]]
+id = "one"
+targets = ["{target}"]
+reason = "why"
+link = "where"
+expires = 2100-01-01
+trace = "{trace}"
+signatures = ["one"]
+"""
 
 
 @pytest.mark.parametrize("what", BAD)
@@ -81,6 +104,11 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(
     Path("impossible.json").write_text(
         '{"geometry": {"family": "paged", "size": 8, "page_size": 0}}'
     )
+    breach = msgspec.structs.replace(trace, may_break=("stail",))
+    Path("breach.json").write_bytes(encode_trace(breach))
+    Path("release.toml").write_text(KNOWN.format(target="sglang==0.1", trace="trace.json"))
+    Path("null.toml").write_text(KNOWN.format(target="eager", trace="\\u0000"))
+    Path("deep.toml").write_text("a = " + "[" * 100_000)
     arguments, said = BAD[what]
 
     result = CliRunner().invoke(main, arguments)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from campaigns.budget import SECONDS_BY_DEFAULT, seed_of, share_examples, share_seconds
+from campaigns.budget import (
+    SECONDS_A_DEATH,
+    SECONDS_BY_DEFAULT,
+    Share,
+    seed_of,
+    share_examples,
+    share_seconds,
+)
 from campaigns.fuzz_options import check_budget
 
 
@@ -36,3 +43,13 @@ def test_seeds_differ_by_family_and_round_and_stay_the_same() -> None:
     assert len({*seeds, seed_of(2, ("paged", 0))}) == 4
     assert seeds[0] == 6661168803668856918
     assert all(0 <= seed < 2**63 for seed in seeds)
+
+
+def test_a_death_leaves_less_until_nothing_is_left() -> None:
+    share = Share(examples=10)
+    assert [share.left(deaths, 0.0) for deaths in range(1, 5)] == [
+        Share(examples=5), Share(examples=2), Share(examples=1), None,
+    ]  # fmt: skip
+    timed = Share(seconds=60.0)
+    assert timed.left(1, 8.0) == Share(seconds=60.0 - 8.0 - SECONDS_A_DEATH)
+    assert timed.left(6, 0.0) is None

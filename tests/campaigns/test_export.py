@@ -14,8 +14,9 @@ pytest.importorskip("torch")
 from campaigns.export import FORMATS, render, run_script, write_script
 from campaigns.export_run import ScriptRunner
 from oracle.errors import UsageError
+from oracle.geometry import Geometry
 from oracle.lockstep import run_trace
-from oracle.operations import Alloc, Free, Release
+from oracle.operations import Alloc, Free, RawFree, Release, StaleFree
 from oracle.trace import Trace
 from targets.registry import make_target
 from tests.campaigns.export_cases import (
@@ -30,6 +31,7 @@ from tests.campaigns.export_cases import (
     trace,
 )
 
+TOKEN = Geometry(family="token", size=8)
 PUSHED_TWICE = trace(PAGED, Alloc(amount=3, unit="pages"), Release())
 MUTANT = "mutant:page-pushed-twice"
 RELEASES = ("0.5.20", "0.5.21", "0.5.22", "0.5.23")
@@ -47,6 +49,16 @@ def release(request: pytest.FixtureRequest) -> tuple[str, Path]:
         return version, fetch_release(version)
     except TargetUnavailable as reason:
         pytest.skip(str(reason))
+
+
+def test_a_program_makes_no_call_that_the_caller_of_the_trace_may_not_make() -> None:
+    operations = (Alloc(amount=4), RawFree(), Free(), StaleFree())
+    loose = Trace(geometry=TOKEN, operations=operations)
+    bound = Trace(geometry=TOKEN, operations=operations, may_break=("stale",))
+    for told in (loose, bound):
+        session = run_trace(told, [make_target("eager")], keep_records=True)
+        text = render(told, "eager", finding=session.findings[0], session=session)
+        assert ("torch.tensor([0]" in text) == (told is loose), "the raw free breaks 'raw-slots'"
 
 
 def test_a_fault_shows_on_the_mutant_and_not_on_the_allocator_it_was_put_into(

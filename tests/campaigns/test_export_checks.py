@@ -298,7 +298,7 @@ def test_a_trace_without_a_finding_compares_the_whole_state() -> None:
         assert expected["full.free"], "nothing was compared"
 
 
-@pytest.mark.parametrize("kind", ["sync", "launches"])
+@pytest.mark.parametrize("kind", ["sync", "launches", "memory"])
 def test_what_a_cpu_cannot_show_has_no_script(kind: Any) -> None:
     finding = finding_at(SEGMENTED, kind, kind, method="free_group_end")
     with pytest.raises(UsageError, match="kvoracle replay"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from campaigns.messages import Met, Searched
 from campaigns.rediscovery import Baseline, Bookkeeper, Plan, Search, median, searches
@@ -84,9 +85,10 @@ def test_what_was_found_missed_and_a_false_alarm_add_up() -> None:
     assert "1 of 2" in text
     assert "was not found on 0.5.13 with 1 of 2 seeds" in text
     assert "false alarm for partial-free-stale-map on 0.5.14" in text
-    page = as_markdown(board, asked, [BUGS["half-double-ratchet-unified"]], "this machine")
+    later = replace(BUGS["half-double-ratchet-unified"], skipped="it comes later")
+    page = as_markdown(board, asked, [later], "this machine")
     assert "| partial-free-stale-map | 0.5.13 | 1 of 2 | 4, 4 | 0.5, 0.5 | 3, 3 |" in page
-    assert "Not looked for: **half-double-ratchet-unified**" in page
+    assert "Not looked for: **half-double-ratchet-unified**, because it comes later." in page
     assert json.loads(as_json(board))["bugs"][0]["examples"] == [4]
 
 

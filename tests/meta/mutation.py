@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from written_traces import WRITTEN
+from written_unified_traces import PAIR, SMALL_THREE, TWO
 
 from oracle.finding import Finding
 from oracle.geometry import Family, Geometry, Level
@@ -22,6 +23,11 @@ _PREDICTION_ONLY = Judging(laws=False)
 _NOTHING = Judging(prediction=False, laws=False)
 
 Way = tuple[Callers, Level, bool]
+UNIFIED_WAYS: tuple[Way, ...] = (
+    ("legal", "off", False),
+    ("hostile", "off", False),
+    ("hostile", "warn", False),
+)
 WAYS: dict[Family, tuple[Way, ...]] = {
     "token": (("legal", "off", False), ("hostile", "off", False)),
     "paged": (("legal", "off", False), ("hostile", "off", False), ("hostile", "off", True)),
@@ -32,6 +38,9 @@ WAYS: dict[Family, tuple[Way, ...]] = {
         ("hostile", "strict", False),
         ("hostile", "off", True),
     ),
+    "unified-swa": UNIFIED_WAYS,
+    "unified-mamba-swa": UNIFIED_WAYS,
+    "unified-mamba": UNIFIED_WAYS[:2],
 }
 """Callers, level and debug mode of the explorations of each family."""
 
@@ -39,10 +48,20 @@ SMALL = {
     "token": Geometry(family="token", size=8),
     "paged": Geometry(family="paged", size=32, page_size=4),
     "hybrid-swa": Geometry(family="hybrid-swa", size=32, size_swa=32, page_size=4),
+    "unified-swa": TWO,
+    "unified-mamba-swa": SMALL_THREE,
+    "unified-mamba": PAIR,
 }
 """The first half of the examples has this geometry: a pool that is used up, and refilled, soon."""
 
-EXAMPLES_A_WAY: dict[Family, int] = {"token": 24, "paged": 36, "hybrid-swa": 12}
+EXAMPLES_A_WAY: dict[Family, int] = {
+    "token": 24,
+    "paged": 36,
+    "hybrid-swa": 12,
+    "unified-swa": 36,
+    "unified-mamba-swa": 24,
+    "unified-mamba": 24,
+}
 """More where an example is cheap."""
 
 

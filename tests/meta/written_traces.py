@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from written_unified_traces import WRITTEN_UNIFIED
+
 from oracle.geometry import Geometry, Level, Mode
 from oracle.operations import (
     Alloc,
@@ -312,5 +314,5 @@ _RARE = {
     ),
 }
 
-WRITTEN: dict[str, Trace] = {**_TOKEN, **_PAGED, **_HYBRID, **_RARE}
+WRITTEN: dict[str, Trace] = {**_TOKEN, **_PAGED, **_HYBRID, **_RARE, **WRITTEN_UNIFIED}
 """By what happens in it."""

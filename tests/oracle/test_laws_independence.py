@@ -7,7 +7,15 @@ from pathlib import Path
 
 import oracle.laws
 
-FORBIDDEN = ("oracle.reference", "oracle.prediction", "oracle.contract", "targets", "strategies")
+FORBIDDEN = (
+    "oracle.reference",
+    "oracle.unified.",
+    "oracle.prediction",
+    "oracle.contract",
+    "targets",
+    "strategies",
+)
+"""Prefixes. ``oracle.unified`` is the prediction too; ``oracle.unified_observation`` is what both look at."""
 
 
 def _imports(path: Path) -> set[str]:
@@ -21,9 +29,19 @@ def _imports(path: Path) -> set[str]:
     return names
 
 
+def _is_forbidden(name: str) -> bool:
+    return name == "oracle.unified" or name.startswith(FORBIDDEN)
+
+
+def test_the_prediction_of_unified_allocators_is_forbidden_and_what_it_looks_like_is_not() -> None:
+    assert _is_forbidden("oracle.unified")
+    assert _is_forbidden("oracle.unified.band")
+    assert not _is_forbidden("oracle.unified_observation")
+
+
 def test_the_laws_import_no_prediction() -> None:
     files = list(Path(oracle.laws.__file__).parent.rglob("*.py"))
     assert len(files) > 5
     for path in files:
-        wrong = {name for name in _imports(path) if name.startswith(FORBIDDEN)}
+        wrong = {name for name in _imports(path) if _is_forbidden(name)}
         assert not wrong, f"{path.name} imports {wrong}"

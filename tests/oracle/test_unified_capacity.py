@@ -124,3 +124,14 @@ def test_how_many_slots_must_go_for_states(count, slots):
     assert driver.state.schedulable == 9
     asked = driver.gives("full_tokens_before_mamba_recheck", need=count)
     assert asked == [slots]
+
+
+def test_what_is_open_beside_the_floating_band_is_compared_in_bytes_of_the_whole_buffer():
+    """Below the float lie 232 open bytes, less than two of its own pages, and above it, after the demand, 160."""
+    sizes = {"total_bytes": 856, "full_bytes": 8, "swa_bytes": 24, "state_bytes": 16}
+    driver = UnifiedDriver(three_pools(**sizes, page_size=5, size=20, size_swa=20))
+    driver.alloc(5)
+    row = driver.alloc(10)
+    driver.does("free_swa_segment", slots=row, start_pos=0)
+    assert driver.gives("ensure_capacity", need=10, need_swa=10) == [0]
+    assert (driver.swa.start, driver.swa.stop) == (5, 6), "it made room on the low side (§1, §7)"

@@ -336,3 +336,11 @@ def test_an_unbound_reservation_that_nobody_protects_is_noticed_when_it_moves():
     driver.does("free_swa_segment", slots=row, start_pos=0)
     driver.does("finish_load")
     driver.raises("AssertionError", "flush", pool="swa", urgent=True)
+
+
+def test_an_eager_band_sorts_the_slots_of_a_segment_at_page_size_1():
+    sizes = {"page_size": 1, "lazy": False, "total_bytes": 256}
+    driver = UnifiedDriver(full_and_state(**sizes))
+    row = driver.alloc(3)
+    driver.does("free_segment", pool="full", slots=[row[2], row[0], row[1]], start_pos=0)
+    assert driver.full.free_ids[-3:] == sorted(row), "at page size 1 it is a plain free (§5)"

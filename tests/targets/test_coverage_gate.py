@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from oracle.errors import TargetUnavailable, UsageError
-from oracle.geometry import FAMILIES
+from oracle.geometry import ALL_FAMILIES, UNIFIED_FAMILIES
 from targets.sglang.contracts import contract_for_version
 from targets.sglang.coverage import (
     Exemption,
@@ -47,6 +47,22 @@ def test_a_new_method_of_a_driven_class_is_told() -> None:
     assert undriven(NEWEST, [new], [exempt]) == []
 
 
+def test_the_methods_of_unified_classes_are_driven_by_calls_of_other_names() -> None:
+    names = driven_names(NEWEST, "MultiEndedAllocator")
+    assert {"flush_opportunistic", "translate_kv_loc", "set_inflight_forward"} <= names
+    assert "flush_deferred_full_frees" in driven_names(NEWEST, "UnifiedMambaTokenToKVPoolAllocator")
+    assert driven_names("0.5.19", "MultiEndedAllocator") == frozenset()
+
+
+def test_an_exemption_may_end_with_a_release() -> None:
+    old = AllocatorClass("multi_ended_allocator.py", "MultiEndedAllocator", ("lend",))
+    exempt = Exemption(("MultiEndedAllocator",), "the older module", until="0.5.19")
+    assert undriven("0.5.19", [old], [exempt]) == []
+    assert undriven("0.5.20", [old], [exempt]) == ["MultiEndedAllocator.lend"]
+    assert stale([("0.5.19", [old])], [exempt]) == []
+    assert stale([("0.5.20", [old])], [exempt]) == ["MultiEndedAllocator."]
+
+
 def test_a_new_class_is_told_even_without_a_public_method() -> None:
     new = AllocatorClass("allocator/ring.py", "RingAllocator", ())
     assert undriven(NEWEST, [new], ()) == ["RingAllocator.__init__"]
@@ -76,10 +92,13 @@ def test_an_exemption_of_what_is_driven_or_absent_is_stale(unneeded: Exemption) 
 def test_every_call_that_a_contract_has_is_planned_by_some_operation() -> None:
     planned = "".join(file.read_text() for file in [*PLANNING.glob("*.py")])
     planned += (PLANNING.parent / "operations.py").read_text()
+    planned += (PLANNING.parent / "unified_operations.py").read_text()
     for version in RELEASES:
-        for family in FAMILIES:
+        for family in ALL_FAMILIES:
             contract = contract_for_version(version, family, power_of_two_pages=False)
-            assert contract is not None
+            if contract is None:
+                assert family in UNIFIED_FAMILIES
+                continue
             for method in contract.methods | contract.pool_methods:
                 assert f'"{method}"' in planned, f"{version} {family}: nothing plans {method}"
     assert driven_names(NEWEST, "HiSparseTokenToKVPoolAllocator") == frozenset()

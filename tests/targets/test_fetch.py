@@ -151,6 +151,46 @@ def test_an_entry_of_another_release_is_refused(made_up_index: Publish, tmp_path
         fetch_release("0.5.23", tmp_path / "cache")
 
 
+@pytest.mark.parametrize("how", ["altered", "removed", "added"])
+def test_an_entry_that_was_changed_is_not_that_release_any_more(
+    how: str, made_up_index: Publish, tmp_path: Path
+) -> None:
+    made_up_index("0.5.23")
+    entry = fetch_release("0.5.23", tmp_path)
+    file = entry / "sglang" / "srt" / "mem_cache" / "unrelated.py"
+    if how == "removed":
+        file.unlink()
+    elif how == "added":
+        file.with_name("more.py").write_text("")
+    else:
+        file.write_text(file.read_text() + "\n")
+    with pytest.raises(TargetUnavailable, match="is not as it was fetched") as refusal:
+        fetch_release("0.5.23", tmp_path)
+    assert str(entry) in str(refusal.value)
+
+
+def test_compiled_files_do_not_alter_an_entry(made_up_index: Publish, tmp_path: Path) -> None:
+    made_up_index("0.5.23")
+    entry = fetch_release("0.5.23", tmp_path)
+    (entry / "sglang" / "srt" / "unrelated.cpython-311.pyc").write_bytes(b"compiled")
+    assert fetch_release("0.5.23", tmp_path) == entry
+
+
+def test_an_entry_from_before_there_was_a_hash_of_its_files_is_taken(
+    made_up_index: Publish, tmp_path: Path
+) -> None:
+    made_up_index("0.5.23")
+    entry = fetch_release("0.5.23", tmp_path)
+    path = entry / "manifest.json"
+    old = {
+        name: text
+        for name, text in msgspec.json.decode(path.read_bytes()).items()
+        if name != "files"
+    }
+    path.write_bytes(msgspec.json.encode(old))
+    assert fetch_release("0.5.23", tmp_path) == entry
+
+
 def test_two_fetches_at_once_both_end_with_a_whole_entry(tmp_path: Path) -> None:
     manifest = Manifest(version="0.5.23", wheel="a.whl", sha256="0" * 64, contents="areas")
     both_have_filled = threading.Barrier(2)
@@ -169,7 +209,9 @@ def test_two_fetches_at_once_both_end_with_a_whole_entry(tmp_path: Path) -> None
     for thread in threads:
         thread.join()
     assert results == [tmp_path / "sglang-0.5.23"] * 2
-    assert read_manifest(tmp_path, "0.5.23") == manifest
+    read = read_manifest(tmp_path, "0.5.23")
+    assert read is not None
+    assert msgspec.structs.replace(read, files="") == manifest
     assert [path.name for path in tmp_path.iterdir()] == ["sglang-0.5.23"]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from eager_calls import Bench, hybrid
+from fused_bench import WRAPPING, TooLong
 from random_traces import random_trace
 from torch.profiler import ProfilerActivity, profile
 
@@ -69,6 +70,11 @@ def test_a_page_named_by_programs_that_wait_for_each_other_is_given_each_time() 
     assert state.swa.free[: 2 * PAGES] == [*range(1, PAGES + 1)] * 2
     assert state.mapping is not None
     assert not any(state.mapping[:-1])
+
+
+def test_a_write_one_element_behind_a_buffer_is_found() -> None:
+    (finding,) = run_trace(WRAPPING, [TooLong("cuda")]).findings
+    assert (finding.kind, finding.quantity) == ("memory", "behind swa.list")
 
 
 Prepared = Callable[[], None]

@@ -6,13 +6,17 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from fused_bench import Wordy
 from random_traces import random_trace
 
+from oracle.call import Call
 from oracle.geometry import Mode
 from oracle.lockstep import Judging, run_trace
+from targets.driver import perform
 from targets.eager.hybrid_swa import HybridSWAAllocator
 from targets.eager.target import AllocatorClasses, EagerTarget
 from targets.fused.target import FusedTarget
+from targets.hits import HitRecorder
 from targets.probes import cuda_syncs
 from targets.probes.cuda_syncs import PAGEABLE_COPY, BlindDetectorError, CudaSyncs
 from targets.probes.launches import Launches
@@ -112,3 +116,30 @@ def test_the_judge_finds_a_planted_read() -> None:
             assert finding.kind == "sync", finding
             methods.add(finding.method)
     assert "free_swa_segment" in methods
+
+
+def test_the_judge_finds_a_second_launch() -> None:
+    probed = ProbedTarget(Wordy("cuda", exact=False), CudaSyncs(), Launches())
+    found = set()
+    for seed in range(12):
+        trace = random_trace("hybrid-swa", 4, seed, "legal", Mode())
+        for finding in run_trace(trace, [probed], Judging(laws=False)).findings:
+            assert finding.kind == "launches", finding
+            found.add((finding.method, finding.expected))
+    assert ("free_swa_segment", "at most 1") in found
+    assert ("alloc_extend", "at most 0: the call was refused") in found
+
+
+class Asserting:
+    """Asserts on the device that each slot given back is below 8."""
+
+    def free(self, slots: torch.Tensor) -> None:
+        torch._assert_async((slots < 8).all(), "invariant-check FAILED [slot.known]: below 8")
+
+
+def test_a_failed_assert_costs_no_context() -> None:
+    recorder = HitRecorder(has_counter=False)
+    for slots, error in (((3,), ""), ((9,), "invariant:slot.known"), ((4,), "")):
+        call = Call(method="free", slots=slots)
+        assert perform(Asserting(), call, "cuda", observe=recorder).error == error
+    assert torch.arange(3, device="cuda").tolist() == [0, 1, 2]

@@ -34,7 +34,7 @@ def test_our_own_targets_are_made_and_carry_their_specification(specification: s
         ("mutant:dedup-droped", "mutant:dedup-dropped"),
         ("mutant", "mutant:"),
         ("eager:x", "eager"),
-        ("entirely-different", "kvoracle targets"),
+        ("xyzzy", "kvoracle targets"),
         ("", "kvoracle targets"),
     ],
 )

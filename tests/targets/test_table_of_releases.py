@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from release_process import run_on_releases
 
+from oracle.geometry import UNIFIED_FAMILIES
 from oracle.operations import OPERATION_TABLE, kind_of
-from targets.sglang.release_table import NEEDED_CALLS, release_table
+from targets.sglang.release_range import releases_in
+from targets.sglang.release_table import NEEDED_CALLS, ReleaseRow, release_table
 from targets.sglang.releases import RELEASES
 
 
@@ -14,14 +16,26 @@ def test_there_is_a_row_for_each_supported_release_with_every_family() -> None:
     rows = release_table()
     assert tuple(row.version for row in rows) == RELEASES
     for row in rows:
-        assert set(row.families) == {"token", "paged", "hybrid-swa"}, row.version
+        static = {"token", "paged", "hybrid-swa"}
+        unified = set(UNIFIED_FAMILIES) if row.version in releases_in("0.5.20..") else set()
+        assert set(row.families) == static | unified, row.version
+
+
+def _rows() -> dict[str, ReleaseRow]:
+    return {row.version: row for row in release_table()}
 
 
 def test_the_operations_that_need_calls_are_operations_and_differ_between_releases() -> None:
     kinds = {kind_of(kind.operation()) for kind in OPERATION_TABLE}
     assert NEEDED_CALLS.keys() <= kinds
     rows = {row.version: row.families["hybrid-swa"] for row in release_table()}
-    for kind in NEEDED_CALLS.keys() - {"free-pages"}:
+    unified = {version: row.families.get("unified-swa") for version, row in _rows().items()}
+    for kind in ("capacity", "reserve", "bind-reserved", "cancel-reserved", "finish-load"):
+        having = [version for version, row in unified.items() if row and kind in row.operations]
+        assert having == list(releases_in("0.5.21.." if kind == "capacity" else "0.5.22..")), kind
+        assert all(kind not in row.operations for row in rows.values()), kind
+    static = {kind for kind in NEEDED_CALLS if any(kind in row.operations for row in rows.values())}
+    for kind in static - {"free-pages"}:
         having = [version for version, family in rows.items() if kind in family.operations]
         assert 0 < len(having) < len(RELEASES), f"{kind}: on {having}"
 
@@ -36,13 +50,31 @@ def test_what_came_and_went_is_said_at_the_release_where_it_happened() -> None:
 
 
 CALLS = """
+from oracle.byte_buffer import Buffer
+from oracle.geometry import UNIFIED_FAMILIES
+from targets.sglang.unified_calls import release_names
+from targets.sglang.unified_state import BAND_ATTRIBUTES
 from targets.sglang.release_table import release_table
+
+BUFFERS = {
+    "unified-swa": Buffer(total_bytes=2048, full_bytes=16, swa_bytes=8),
+    "unified-mamba-swa": Buffer(total_bytes=2048, full_bytes=16, swa_bytes=8, state_bytes=96),
+    "unified-mamba": Buffer(total_bytes=2048, full_bytes=16, state_bytes=96),
+}
 
 def body(version):
     target = make_sglang_target("sglang==" + version)
     (row,) = [row for row in release_table() if row.version == version]
     assert target.versions["kernels"] == row.kernels
     for family, having in row.families.items():
+        if family in UNIFIED_FAMILIES:
+            buffer = BUFFERS[family]
+            caps = 64 if family == "unified-mamba-swa" else 0
+            target.reset(Geometry(family=family, size=caps, size_swa=caps, page_size=4, buffer=buffer), Mode())
+            subjects = [target.allocator, *(getattr(target.allocator, name, None) for name in BAND_ATTRIBUTES.values())]
+            missing = [name for name in release_names(having.calls) if not any(hasattr(one, name) for one in subjects)]
+            assert not missing, (version, family, missing)
+            continue
         page_size = 1 if family == "token" else 4
         size_swa = 16 if family == "hybrid-swa" else 0
         target.reset(Geometry(family=family, size=16, page_size=page_size, size_swa=size_swa), Mode())

@@ -9,6 +9,7 @@ from eager_calls import Bench
 from oracle.byte_buffer import Buffer
 from oracle.call import Tree, TreeRow
 from oracle.geometry import Geometry, Mode
+from oracle.target import Target
 from oracle.unified_observation import BandState, UnifiedSnapshot
 from targets.eager.target import EagerTarget
 
@@ -40,8 +41,13 @@ def _geometry(
 class UnifiedBench(Bench):
     """A bench whose target is a unified allocator."""
 
-    def __init__(self, geometry: Geometry | None = None, mode: Mode | None = None) -> None:
-        super().__init__(geometry or two_pools(), mode, EagerTarget())
+    def __init__(
+        self,
+        geometry: Geometry | None = None,
+        mode: Mode | None = None,
+        target: Target | None = None,
+    ) -> None:
+        super().__init__(geometry or two_pools(), mode, target or EagerTarget())
 
     @property
     def seen(self) -> UnifiedSnapshot:

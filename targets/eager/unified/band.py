@@ -6,7 +6,7 @@ Guarantees that holes, counts and watermarks are rebound, never changed in place
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
@@ -20,6 +20,18 @@ if TYPE_CHECKING:
 GATES = 2
 
 
+class Reserved(NamedTuple):
+    """Physical pages that were taken and are not bound yet: the holes ``drawn`` int64 ``[n]``, then fresh ones.
+
+    Those are ``fresh_count`` pages: ``fresh``, ``fresh + step``, and so on.
+    """
+
+    drawn: torch.Tensor
+    fresh: int
+    step: int
+    fresh_count: int
+
+
 class Band:
     """One band named ``name`` over ``grid`` of a buffer of ``total_bytes``; ``owner``: it hands out virtual pages of its own.
 
@@ -27,6 +39,7 @@ class Band:
     """
 
     lazy = False
+    table_class: type[PageTable] = PageTable
 
     def __init__(
         self,
@@ -56,7 +69,7 @@ class Band:
         self._reset()
 
     def _make_table(self) -> PageTable:
-        return PageTable(self.grid.ids, self.pages, self.page_size, self.device)
+        return self.table_class(self.grid.ids, self.pages, self.page_size, self.device)
 
     def _reset(self) -> None:
         self.holes = self.no_pages()
@@ -99,9 +112,33 @@ class Band:
         """Slots that can be taken once the neighbours gave their holes back (§4)."""
         raise NotImplementedError
 
+    def reserve(self, count: int) -> Reserved | None:
+        """Take ``count`` physical pages; None and nothing changed when they are short (§5, §6)."""
+        raise NotImplementedError
+
     def take(self, count: int) -> torch.Tensor | None:
         """``count`` physical pages int64, or None and nothing changed (§5, §6)."""
-        raise NotImplementedError
+        reserved = self.reserve(count)
+        if reserved is None:
+            return None
+        drawn, fresh, step, fresh_count = reserved
+        low = fresh if step > 0 else fresh - fresh_count + 1
+        pages = self.page_range(low, low + fresh_count)
+        if not drawn.numel():
+            return pages
+        return torch.cat([drawn, pages if step > 0 else pages.flip(0)])
+
+    def hand_out(self, count: int) -> torch.Tensor | None:
+        """``count`` virtual pages int64 from the head of the ids, bound; None and no id taken when pages are short (§5)."""
+        free_ids = self.free_ids
+        assert free_ids is not None, f"{self.name} has no ids of its own"
+        ids = free_ids[:count]
+        physical = self.take(count)
+        if physical is None:
+            return None
+        self.table.bind(ids, physical)
+        self.free_ids = free_ids[count:]
+        return ids
 
     def flush(self, *, urgent: bool) -> int:
         """Give holes back; how many pages moved or were stripped (§5, §6)."""
@@ -129,6 +166,11 @@ class Band:
     def hole_count(self) -> int:
         """Pages that can be taken without extending the span."""
         return self.holes.numel()
+
+    @property
+    def id_count(self) -> int:
+        """Virtual pages that can be handed out."""
+        return 0 if self.free_ids is None else self.free_ids.numel()
 
     @property
     def page_room(self) -> int:

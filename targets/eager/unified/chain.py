@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oracle.geometry import BANDS
 from targets.eager.unified.end_band import EndBand
@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from targets.eager.unified.band import Band
 
 
-def make_bands(geometry: Geometry, device: str, copies: list[PageCopy]) -> dict[BandName, Band]:
+class BandClasses(NamedTuple):
+    """The classes of the bands at the ends and of the one between them."""
+
+    end: type[EndBand] = EndBand
+    floating: type[FloatingBand] = FloatingBand
+
+
+def make_bands(
+    geometry: Geometry, device: str, copies: list[PageCopy], classes: BandClasses
+) -> dict[BandName, Band]:
     """The bands by name, FULL first, each knowing the others below and above it."""
     buffer, grids = geometry.bytes_shared, geometry.grids()
     bands: dict[BandName, Band] = {}
@@ -25,9 +34,9 @@ def make_bands(geometry: Geometry, device: str, copies: list[PageCopy]) -> dict[
         if name != "full":
             direction = "down" if direction == "up" else "up"
         if name == "swa" and "state" in BANDS[geometry.family]:
-            bands[name] = FloatingBand(*arguments, owner=False)
+            bands[name] = classes.floating(*arguments, owner=False)
             continue
-        bands[name] = EndBand(
+        bands[name] = classes.end(
             *arguments, direction=direction, lazy=buffer.lazy, owner=name != "swa"
         )
     order = low_to_high(geometry, bands)

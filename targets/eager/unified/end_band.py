@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from targets.eager.unified import end_compaction
-from targets.eager.unified.band import Band, nearest
+from targets.eager.unified.band import Band, Reserved, nearest
 
 if TYPE_CHECKING:
     from oracle.byte_buffer import Direction
@@ -83,20 +83,23 @@ class EndBand(Band):
         fresh = min(gap // self.page_bytes, self.index_room)
         return (fresh + (self.hole_count if self.lazy else 0)) * self.page_size
 
-    def take(self, count: int) -> torch.Tensor | None:
+    def reserve(self, count: int) -> Reserved | None:
         """Holes nearest the own end, then fresh pages; None and nothing changed when they are short (§5)."""
         drawn = min(count, self.hole_count) if self.lazy else 0
-        fresh = self._extend(count - drawn)
-        if fresh is None:
+        extension = count - drawn
+        start = self._extend(extension)
+        if start is None:
             return None
         self._live += count
         if not drawn:
-            return fresh
-        if fresh.numel() and not self.up:
-            fresh = fresh.flip(0)
-        return torch.cat([self._draw(drawn), fresh])
+            return Reserved(self.no_pages(), start, 1, extension)
+        if self.up:
+            return Reserved(self._draw(drawn), start, 1, extension)
+        # Only in a mixed draw a band that grows down lists its fresh pages downwards.
+        return Reserved(self._draw(drawn), start + extension - 1, -1, extension)
 
-    def _extend(self, count: int) -> torch.Tensor | None:
+    def _extend(self, count: int) -> int | None:
+        """The lowest of ``count`` fresh pages; None when they would leave the grid or reach the neighbour."""
         start = self.watermark if self.up else self.watermark - count + 1
         if count:
             frontier = start + count if self.up else start
@@ -105,7 +108,7 @@ class EndBand(Band):
             if self.lazy and self._collides(frontier):
                 return None
             self.watermark += count if self.up else -count
-        return self.page_range(start, start + count)
+        return start
 
     def _collides(self, frontier: int) -> bool:
         if self.up:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
-from targets.eager.unified.band import Band, nearest
+from targets.eager.unified.band import Band, Reserved, nearest
 from targets.eager.unified.end_band import EndBand
 
 if TYPE_CHECKING:
@@ -107,32 +107,35 @@ class FloatingBand(Band):
         fresh = min(max(low + more_low, high + more_high), self.index_room)
         return (fresh + self.hole_count) * self.page_size
 
-    def take(self, count: int) -> torch.Tensor | None:
+    def reserve(self, count: int) -> Reserved | None:
         """Holes, then fresh pages on one side; None and nothing changed when neither side has room (§6)."""
         drawn = min(count, self.hole_count)
-        fresh = self._extend(count - drawn)
-        if fresh is None:
+        extension = count - drawn
+        start = self._extend(extension)
+        if start is None:
             return None
-        return torch.cat([self._draw(drawn), fresh]) if drawn else fresh
+        holes = self._draw(drawn) if drawn else self.no_pages()
+        return Reserved(holes, start, 1, extension)
 
-    def _extend(self, count: int) -> torch.Tensor | None:
+    def _extend(self, count: int) -> int | None:
+        """The lowest of ``count`` fresh pages; None when no side has room for them."""
         if not count:
-            return self.no_pages()
+            return self.stop
         if self.transparent:
             low, high = self.region
             if count > high - low:
                 return None
             self.start = low + (high - low - count) // 2
             self.stop = self.start + count
-            return self.page_range(self.start, self.stop)
+            return self.start
         low_gap, high_gap = self.gaps()
         if max(low_gap, high_gap) < count:
             return None
         if high_gap >= low_gap:
             self.stop += count
-            return self.page_range(self.stop - count, self.stop)
+            return self.stop - count
         self.start -= count
-        return self.page_range(self.start, self.start + count)
+        return self.start
 
     def _draw(self, count: int) -> torch.Tensor:
         end, self.next_end = self.next_end, "high" if self.next_end == "low" else "low"

@@ -17,17 +17,9 @@ if TYPE_CHECKING:
 
 def take_ids(band: Band, count: int) -> torch.Tensor | None:
     """``count`` virtual pages from the head of ``band``'s ids, bound; None and no id taken when they are short."""
-    free_ids = band.free_ids
-    assert free_ids is not None, f"{band.name} has no ids of its own"
-    if count > free_ids.numel() or not relieve(band, count * band.page_size):
+    if count > band.id_count or not relieve(band, count * band.page_size):
         return None
-    ids = free_ids[:count]
-    physical = band.take(count)
-    if physical is None:
-        return None
-    band.table.bind(ids, physical)
-    band.free_ids = free_ids[count:]
-    return ids
+    return band.hand_out(count)
 
 
 def alloc(band: Band, need: int) -> torch.Tensor | None:

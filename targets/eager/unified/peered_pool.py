@@ -98,14 +98,20 @@ class PeeredPool(PeeredFrees, TokenPool):
         Raises AssertionError for another batch size or a tail outside 0 to ``extend_num_tokens``.
         """
         prefixes, lengths = prefix_lens_cpu.tolist(), seq_lens_cpu.tolist()
+        bound = self._pages_of_tail(prefixes, lengths, extend_num_tokens, swa_tail_len)
+        return self._grow(prefixes, lengths, last_loc, bound=bound)
+
+    def _pages_of_tail(
+        self, prefixes: list[int], lengths: list[int], extend_num_tokens: int, swa_tail_len: int
+    ) -> int:
+        """How many of the new pages of the only row its tail touches."""
         assert len(prefixes) == 1, f"a tail belongs to one row, not to {len(prefixes)}"
         assert 0 <= swa_tail_len <= extend_num_tokens, (
             f"a tail of {swa_tail_len} slots is not within the {extend_num_tokens} new ones"
         )
         first, stop = self.pages_for(prefixes[0]), self.pages_for(lengths[0])
         tail_start = (lengths[0] - swa_tail_len) // self.page_size
-        bound = stop - max(first, tail_start) if swa_tail_len else 0
-        return self._grow(prefixes, lengths, last_loc, bound=bound)
+        return stop - max(first, tail_start) if swa_tail_len else 0
 
     def _take_pages(self, pages: int, bound: int | None = None) -> torch.Tensor | None:
         """Ids of ``pages`` new pages, the last ``bound`` (None: all) with peers; None when they do not fit."""

@@ -6,7 +6,7 @@ it passed after the returned slots were read. Numbers count on from call to call
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,7 +15,7 @@ from oracle.fake_tree import FakeTree
 from oracle.kv_content import written_by
 from oracle.observation import Eviction, Outcome
 from targets.call_arguments import Arguments
-from targets.driver import classify
+from targets.driver import classify, finish
 from targets.eager.unified.eviction import TreeFrees
 from targets.eager.unified.ids import alloc
 
@@ -54,7 +54,9 @@ class Performer:
         value, dtype, error, message = None, "", "", ""
         try:
             value, dtype = _as_value(self._invoke(call, arguments, tree))
+            finish(self._device)
         except Exception as raised:  # noqa: BLE001 (everything an allocator raises is an observation)
+            value, dtype = None, ""
             error, message = classify(raised), str(raised)
         if call.overwrite:
             arguments.overwrite()
@@ -93,15 +95,21 @@ class Performer:
         slots, names = written_by(call, outcome)
         if not slots:
             return
-        virtual = torch.tensor(slots, dtype=torch.int64, device=self._device)
-        numbers = torch.arange(self._number, self._number + len(slots), device=self._device)
         for band in (self._allocator.bands[n] for n in names if n in self._allocator.bands):
-            table = band.table
-            pages = table.v2p[virtual.div(band.page_size, rounding_mode="floor")]
-            there = pages > 0
-            places = pages * band.page_size + virtual % band.page_size
-            table.content[places[there]] = numbers[there]
+            v2p, size = band.table.v2p.tolist(), band.page_size
+            # Of slots that share a place the last one is read, which a device alone would not promise.
+            written: dict[int, int] = {}
+            for number, slot in enumerate(slots, self._number):
+                virtual = slot // size
+                page = v2p[virtual] if -len(v2p) <= virtual < len(v2p) else 0
+                # A damaged allocator may name pages that the band has not got.
+                if 0 < page <= band.pages:
+                    written[page * size + slot % size] = number
+            band.table.content[self._on_device(written)] = self._on_device(written.values())
         self._number += len(slots)
+
+    def _on_device(self, values: Iterable[int]) -> torch.Tensor:
+        return torch.tensor(list(values), dtype=torch.int64, device=self._device)
 
 
 def _as_value(result: Any) -> tuple[tuple[int, ...] | None, str]:

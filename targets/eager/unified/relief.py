@@ -48,7 +48,12 @@ def ask_float(band: FloatingBand, demand: Mapping[BandName, int]) -> None:
         return
     low = _demanded(nearest(band.lower), demand)
     high = _demanded(nearest(band.upper), demand)
-    spare_low, spare_high = band.open_bytes("low") - low, band.open_bytes("high") - high
+    # The ends may use bytes that make no whole page of the floating band.
+    open_bytes: dict[Side, int] = {
+        "low": band.low_byte - band.below(),
+        "high": band.above() - band.high_byte,
+    }
+    spare_low, spare_high = open_bytes["low"] - low, open_bytes["high"] - high
     own = max(0, demand.get(band.name, 0) - band.hole_count) * band.page_bytes
     slack = max(member.page_bytes for member in wanting)
     side: Side
@@ -57,7 +62,7 @@ def ask_float(band: FloatingBand, demand: Mapping[BandName, int]) -> None:
     if spare_low < 0 or spare_high < 0:
         side, wanted, far = ("low", low, spare_high) if spare_low < 0 else ("high", high, spare_low)
         target = wanted + max(0, own - max(0, far)) + slack
-        if target > band.open_bytes(side):
+        if target > open_bytes[side]:
             band.make_room(side, target)
     elif own > max(spare_low, spare_high):
         side, wanted = ("low", low) if spare_low >= spare_high else ("high", high)

@@ -63,10 +63,8 @@ class SharedPlan:
         if compacted or empty:
             gap = self.empty_gap - live_full * self.full.page_bytes - live_swa * self.swa.page_bytes
             return self._extension_bytes(need, Side(0, 0), Side(0, 0)) <= gap
-        free_ids = self.full.free_ids
-        assert free_ids is not None
         full, swa = self._side(self.full, reclaim.full), self._side(self.swa, reclaim.swa)
-        return need.full <= free_ids.numel() + reclaim.full and self._bytes_fit(need, full, swa)
+        return need.full <= self.full.id_count + reclaim.full and self._bytes_fit(need, full, swa)
 
     def plan(self, need: Pages, evictable: Pages, *, empty: bool, prefer_swa: bool) -> Pages | None:
         """The least that has to be given up, of the SWA side first (``prefer_swa``: of the FULL side first); None when even

@@ -91,9 +91,7 @@ class ThreePoolAllocator(PeeredPool, StateRoom):
 
     def _ids_suffice(self, pages: int, full: int = 0, swa: int = 0) -> bool:
         """Whether there are ids and SWA indices for ``pages`` after so many of each side went back."""
-        free_ids = self.full.free_ids
-        assert free_ids is not None
-        return pages <= free_ids.numel() + full and pages <= self.middle.index_room + swa
+        return pages <= self.full.id_count + full and pages <= self.middle.index_room + swa
 
     def _bytes_missing(self, pages: int) -> int:
         """Bytes by which ``pages`` of both sides and all that is live exceed the buffer."""
@@ -131,7 +129,7 @@ class ThreePoolAllocator(PeeredPool, StateRoom):
         if self.ensure_capacity(slots, slots):
             return True
         states = -(-pages * self._pair_bytes // self.state.page_bytes)
-        tree.evict_for_alloc(0, 0, states - freed)
+        tree.evict_for_alloc(0, 0, states - freed, lambda: self._within_reach(pages))
         return self.ensure_capacity(slots, slots)
 
     def _within_reach(self, pages: int) -> bool:

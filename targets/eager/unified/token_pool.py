@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from oracle.geometry import BANDS
-from targets.eager.unified.chain import make_bands
+from targets.eager.unified.chain import BandClasses, make_bands
 from targets.eager.unified.stream import Event, InFlight
 
 if TYPE_CHECKING:
@@ -25,13 +25,17 @@ if TYPE_CHECKING:
 class TokenPool:
     """The FULL band of ``geometry`` with whatever shares its buffer; ``full`` owns the ids of tokens."""
 
+    band_classes = BandClasses()
+
     def __init__(self, geometry: Geometry, device: str) -> None:
         self.geometry = geometry
         self.device = device
         self.page_size = geometry.page_size
         self.copies: list[PageCopy] = []
         self.events: dict[int, Event] = {}
-        self.bands: dict[BandName, Band] = make_bands(geometry, device, self.copies)
+        self.bands: dict[BandName, Band] = make_bands(
+            geometry, device, self.copies, self.band_classes
+        )
         self.full: EndBand = self.bands["full"]  # type: ignore[assignment]
         self.band_names = BANDS[geometry.family]
 

@@ -1,0 +1,145 @@
+"""What is written over or read from is not always a plain file: links, pipes, and what cannot be a file's name."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from campaigns.command_line import main
+from campaigns.output_folder import OutputFolder, write_whole
+from oracle.errors import UsageError
+from oracle.geometry import Geometry
+from oracle.trace import LARGEST_FILE, Trace, encode_trace, read_trace
+
+
+def test_a_pipe_is_written_into_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    heard: list[bytes] = []
+    reader = threading.Thread(target=lambda: heard.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    write_whole(pipe, b"the text")
+    reader.join(30)
+    assert pipe.is_fifo(), "a device must not be replaced by a file either"
+    assert heard == [b"the text"]
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"], "nothing is left beside it"
+
+
+def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    link, file = tmp_path / "link", tmp_path / "below" / "file"
+    link.symlink_to(file)
+    write_whole(link, b"first")
+    write_whole(link, b"second")
+    assert link.is_symlink()
+    assert file.read_bytes() == b"second"
+
+
+def test_a_loop_of_links_is_refused(tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(OSError, match="symbolic links"):
+        write_whole(loop, b"text")
+    assert loop.is_symlink()
+
+
+def test_a_trace_without_an_end_is_read_to_the_limit_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oracle.trace.LARGEST_FILE", 1 << 20)
+    assert LARGEST_FILE > 1 << 20
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def pour() -> None:
+        with pipe.open("wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(b" " * 65536)
+            except BrokenPipeError:
+                pass
+
+    threading.Thread(target=pour, daemon=True).start()
+    with pytest.raises(UsageError, match="larger than 1 MiB"):
+        read_trace(pipe)
+
+
+def test_a_trace_may_come_through_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    trace = Trace(geometry=Geometry(family="token", size=8))
+    threading.Thread(target=lambda: pipe.write_bytes(encode_trace(trace)), daemon=True).start()
+    assert read_trace(pipe) == trace
+
+
+def test_a_folder_whose_name_is_too_long_is_refused() -> None:
+    with pytest.raises(UsageError, match="cannot be written"):
+        OutputFolder(Path("a" * 300), ["eager"])
+
+
+@pytest.mark.parametrize("place", ["loop", "a" * 300, "~nobody-of-that-name/x"])
+def test_a_checkout_that_cannot_be_reached_is_refused_in_one_sentence(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("loop")
+    trace = Trace(geometry=Geometry(family="token", size=8))
+    Path("trace.json").write_bytes(encode_trace(trace))
+    result = CliRunner().invoke(main, ["replay", "trace.json", f"sglang@{place}"])
+    assert result.exit_code == 2, result.output
+    assert result.stderr.startswith(f"kvoracle: sglang@{place} cannot be read: ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_reader_that_goes_away_is_no_finding(environment: dict[str, str], tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "campaigns", "targets"],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert running.stderr.read() == b""
+    assert running.returncode == 2, "1 would mean findings"
+
+
+@pytest.mark.parametrize("closed", [(1,), (2,), (1, 2)])
+def test_a_campaign_needs_no_open_output(
+    closed: tuple[int, ...], environment: dict[str, str], tmp_path: Path
+) -> None:
+    arguments = ["fuzz", "eager", "--examples", "1", "--family", "token", "--callers", "legal"]
+    closing = " ".join(f"{number}>&-" for number in closed)
+    command = f'exec "$0" -m campaigns "$@" {closing}'
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable, *arguments],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_goes_wrong_in_the_command_itself_is_one_sentence_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fail(_path: Path) -> Trace:
+        raise LookupError("a table\nhas a hole")
+
+    monkeypatch.setattr("campaigns.bisect_command.read_trace", fail)
+    result = CliRunner().invoke(main, ["bisect", "trace.json"])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("kvoracle: kvoracle itself failed: LookupError: a table has a ")
+    assert result.stderr.count("\n") == 1
+    details = Path(result.stderr.rsplit(" in ", 1)[1].strip().rstrip(")"))
+    assert "Traceback" in details.read_text()
+    details.unlink()
