@@ -24,6 +24,7 @@ from campaigns.mutants_command import mutants
 from campaigns.rediscover_command import rediscover
 from campaigns.replay_command import replay
 from campaigns.run_identity import own_version
+from campaigns.simulate_command import simulate
 from campaigns.targets_command import targets
 from campaigns.variables import check_variables
 from campaigns.verdict import INTERRUPTED, USAGE
@@ -101,6 +102,7 @@ def main() -> None:
     \b
     kvoracle targets                            what can be put under test here
     kvoracle fuzz sglang==0.5.23 --seconds 60   judge a release
+    kvoracle simulate sglang==0.5.23            serve days of traffic from it
     kvoracle replay FILE.json sglang==0.5.23    run a saved trace, operation by operation
     kvoracle export FILE.json --target eager    make a program of it that needs no kvoracle
 
@@ -109,5 +111,5 @@ def main() -> None:
     check_variables(os.environ)
 
 
-for command in (targets, fuzz, replay, export, fetch, bisect, rediscover, mutants):
+for command in (targets, fuzz, simulate, replay, export, fetch, bisect, rediscover, mutants):
     main.add_command(command)

@@ -21,6 +21,9 @@ from oracle.target import Target
 from oracle.trace import Trace
 
 SECONDS_FOR_A_CANDIDATE = 20
+OPERATIONS_A_SECOND = 500
+MOST_SECONDS_FOR_A_CANDIDATE = 150
+"""Long traces get longer, but less than a process may say nothing."""
 NO_SCRIPT = "no script: it would end like the process, so replay the trace"
 NO_FORK = "the trace was not reduced, because it ends the process"
 
@@ -74,7 +77,8 @@ def _run_and_leave(target: Target, trace: Trace, judging: Judging) -> None:
     try:
         # A candidate that hangs is ended by the alarm, whose default is death.
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(SECONDS_FOR_A_CANDIDATE)
+        longer = SECONDS_FOR_A_CANDIDATE + len(trace.operations) // OPERATIONS_A_SECOND
+        signal.alarm(min(longer, MOST_SECONDS_FOR_A_CANDIDATE))
         run_trace(trace, [target], judging)
     finally:
         os._exit(0)

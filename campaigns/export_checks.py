@@ -1,6 +1,6 @@
 """What a script checks for a finding: the statements around and after the last call, in terms of the allocator's own state.
 
-Guarantees a check for every kind of finding that one process on a CPU can show; for the others (``sync``, ``launches``) it
+Guarantees a check for every kind of finding that one process on a CPU can show; for the others (``sync``, ``launches``, ``metamorphic``) it
 raises ``UsageError``.
 """
 
@@ -51,7 +51,7 @@ def make_check(story: Story, names: Names | UnifiedNames, returned: Variable | N
     finding, hybrid = story.finding, story.trace.family == "hybrid-swa"
     if finding is None:
         return _whole_state(story, hybrid=hybrid)
-    if finding.kind in ("sync", "launches", "memory"):
+    if finding.kind in ("sync", "launches", "memory", "metamorphic"):
         raise UsageError(
             f"a finding of the kind {finding.kind} has no script: look at it with `kvoracle replay`"
         )

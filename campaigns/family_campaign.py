@@ -27,6 +27,7 @@ from campaigns.shortening import Shortener
 from oracle.finding import Finding
 from oracle.geometry import Family
 from oracle.lockstep import Judging, Session
+from oracle.metamorphic import judge_relation, related_traces
 from oracle.target import Target
 from oracle.trace import Trace
 from strategies.explore import explore
@@ -109,15 +110,26 @@ class FamilyCampaign:
         self._tally.steps += session.steps
         self._tally.target_seconds += session.seconds.target
         for finding in session.findings:
-            entry = entry_for(self._job.known, finding)
-            if entry is not None:
-                self._tell(KnownMet(entry.id))
-                continue
-            causes = [met.cause for met, _ in self._met]
-            if finding.cause not in causes and self._shortener.wants(finding, trace):
-                self._met.append((finding, trace))
-                self._tell(Discovered(finding, trace))
+            self._meet(finding, trace)
+        if self._job.metamorphic and not session.findings:
+            self._judge_relations(trace, session)
         self._show_life()
+
+    def _judge_relations(self, trace: Trace, session: Session) -> None:
+        for related in related_traces(trace, session.records or ()):
+            finding = judge_relation(related, self._target)
+            if finding is not None:
+                self._meet(finding, related)
+
+    def _meet(self, finding: Finding, trace: Trace) -> None:
+        entry = entry_for(self._job.known, finding)
+        if entry is not None:
+            self._tell(KnownMet(entry.id))
+            return
+        causes = [met.cause for met, _ in self._met]
+        if finding.cause not in causes and self._shortener.wants(finding, trace):
+            self._met.append((finding, trace))
+            self._tell(Discovered(finding, trace))
 
     def _shorten_met(self) -> None:
         for finding, trace in self._met:

@@ -10,6 +10,7 @@ from typing import Literal
 
 import click
 
+from campaigns.campaign_options import CampaignOptions
 from campaigns.fuzz_options import FuzzOptions, check_budget
 from campaigns.fuzz_run import FuzzRun
 from campaigns.interruption import Interruption
@@ -90,6 +91,11 @@ LARGEST_SEED = 2**64 - 1
     is_flag=True,
     help="Write the file anew: without what is stale, with what was found.",
 )
+@click.option(
+    "--metamorphic",
+    is_flag=True,
+    help="Also run parts of each clean legal trace a second time in another way that must come to the same.",
+)
 @fail_on_option
 @laws_only_option
 @reference_option
@@ -108,6 +114,7 @@ def fuzz(
     form: Literal["text", "json"],
     known: Path | None,
     update_known: bool,
+    metamorphic: bool,
     fail_on: str | None,
     laws_only: bool,
     reference: bool,
@@ -127,6 +134,7 @@ def fuzz(
       kvoracle fuzz sglang@~/sglang --family hybrid-swa --callers hostile
       kvoracle fuzz sglang==0.5.17 --callers legal --known docs/known_findings.toml
       kvoracle fuzz eager sglang==0.5.22 --examples 300 --seed 7 --format json
+      kvoracle fuzz sglang==0.5.23 --callers legal --metamorphic --laws-only
 
     \b
     Exit codes:
@@ -152,23 +160,26 @@ def fuzz(
         cache=cache,
         fail_on_hazard=fail_on == "hazard",
         known=known_file(known, update=update_known),
+        metamorphic=metamorphic,
     )
     if "" in options.targets:
         raise UsageError("a target has no name: 'kvoracle targets' lists the known ones")
-    verdict = _run(options, talks=form == "text")
-    code = _show(verdict, form)
+    verdict = run_campaign(options, talks=form == "text")
+    code = show_verdict(verdict, form)
     if update_known and options.known is not None and code in (CLEAN, FINDINGS):
         click.echo(update_file(options.known, verdict), err=True)
         return FINDINGS if verdict.has_expired() else CLEAN
     return code
 
 
-def _run(options: FuzzOptions, *, talks: bool) -> Verdict:
+def run_campaign(options: CampaignOptions, *, talks: bool) -> Verdict:
+    """Run a campaign to its end, or until the person stops it."""
     with Interruption() as interruption, Progress(first_line(options), talks=talks) as progress:
         return FuzzRun(options, progress, interruption).run()
 
 
-def _show(verdict: Verdict, form: Literal["text", "json"]) -> int:
+def show_verdict(verdict: Verdict, form: Literal["text", "json"]) -> int:
+    """Print the verdict in its form and return the exit code."""
     for problem in verdict.problems():
         click.echo(f"kvoracle: {' '.join(problem.split())}", err=True)
     judged = any(target.families for target in verdict.targets)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from campaigns.budget import SECONDS_BY_DEFAULT
+from campaigns.budget import SECONDS_BY_DEFAULT, Share, share_examples, share_seconds
 from campaigns.known_findings import KnownFile
-from campaigns.messages import KnownEntry, Where
+from campaigns.messages import FuzzJob, KnownEntry, Where
 from oracle.errors import UsageError
 from oracle.geometry import Family, Level
 from oracle.trace import Callers
@@ -41,20 +41,64 @@ class FuzzOptions(Struct, frozen=True, kw_only=True):
     cache: Path | None
     fail_on_hazard: bool
     known: KnownFile | None = None
+    metamorphic: bool = False
 
     @property
     def workers(self) -> int:
         """How many targets run at once: as many as there are cores, one at a time on a GPU."""
-        if self.device != "cpu":
-            return 1
-        if hasattr(os, "sched_getaffinity"):
-            return min(len(self.targets), len(os.sched_getaffinity(0)))
-        return min(len(self.targets), os.cpu_count() or 1)
+        return workers_for(self.targets, self.device)
+
+    @property
+    def switches(self) -> list[str]:
+        """What the first line of the run says of these options."""
+        parts = [f"seed {self.seed}", f"callers {self.callers}", f"level {self.level}"]
+        if self.debug is not None:
+            parts.append("debug on" if self.debug else "debug off")
+        parts += ["laws only"] if self.laws_only else []
+        return [*parts, "metamorphic"] if self.metamorphic else parts
+
+    def shares(self) -> list[dict[Family, Share]]:
+        """For each target, what each family gets of the budget."""
+        targets, families = len(self.targets), len(self.families)
+        if self.seconds is not None:
+            seconds = share_seconds(self.seconds, targets, self.workers) / families
+            return [dict.fromkeys(self.families, Share(seconds=seconds))] * targets
+        shares = iter(share_examples(self.examples or 1, targets * families))
+        return [
+            {family: Share(examples=next(shares)) for family in self.families} for _ in self.targets
+        ]
+
+    def job(
+        self,
+        families: tuple[Family, ...],
+        where: Where,
+        share: Share,
+        *,
+        known: tuple[KnownEntry, ...],
+        replays_known: bool,
+        attempt: int,
+    ) -> FuzzJob:
+        """What a child does about ``families`` with its share of the budget."""
+        return FuzzJob(
+            where=where,
+            families=families,
+            asked=self.asked,
+            callers=self.callers,
+            level=self.level,
+            debug=self.debug,
+            laws_only=self.laws_only,
+            seed=self.seed,
+            known=known,
+            replays_known=replays_known,
+            attempt=attempt,
+            metamorphic=self.metamorphic,
+            seconds=share.seconds,
+            examples=share.examples,
+        )
 
     def where(self, target: str, journal: Path) -> Where:
         """Where a child runs ``target``."""
-        cache = None if self.cache is None else str(self.cache)
-        return Where(target=target, device=self.device, cache=cache, journal=str(journal))
+        return where_of(target, self.device, self.cache, journal)
 
     def known_on(self, target: str) -> tuple[KnownEntry, ...]:
         """The known findings that are accepted, or were, on ``target``."""
@@ -67,7 +111,28 @@ class FuzzOptions(Struct, frozen=True, kw_only=True):
             switches += " --debug" if self.debug else " --no-debug"
         if self.laws_only:
             switches += " --laws-only"
+        if self.metamorphic:
+            switches += " --metamorphic"
         return f"found by kvoracle fuzz {shlex.quote(target)} {switches} --seed {self.seed}"
+
+
+def workers_for(targets: list[str], device: str) -> int:
+    """How many of ``targets`` run at once: as many as there are cores, one at a time on a GPU."""
+    if device != "cpu":
+        return 1
+    if hasattr(os, "sched_getaffinity"):
+        return min(len(targets), len(os.sched_getaffinity(0)))
+    return min(len(targets), os.cpu_count() or 1)
+
+
+def where_of(target: str, device: str, cache: Path | None, journal: Path) -> Where:
+    """Where a child runs ``target``."""
+    return Where(
+        target=target,
+        device=device,
+        cache=None if cache is None else str(cache),
+        journal=str(journal),
+    )
 
 
 def check_budget(seconds: float | None, examples: int | None) -> tuple[float | None, int | None]:

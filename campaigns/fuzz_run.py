@@ -1,4 +1,4 @@
-"""A fuzzing campaign as its main process runs it: a child for each target, their findings saved, the verdict at the end.
+"""A campaign as its main process runs it: a child for each target, their findings saved, the verdict at the end.
 
 Guarantees that a child that dies or stalls is a finding and that another child goes on with the target, that what a child
 found before is saved, and that an interruption ends with a verdict too.
@@ -14,16 +14,14 @@ from itertools import count
 from pathlib import Path
 from time import monotonic
 
-from campaigns.budget import Share, share_examples, share_seconds
+from campaigns.campaign_options import CampaignOptions
 from campaigns.child import STALL_SECONDS, Child, Gone, Inbox
-from campaigns.fuzz_options import FuzzOptions
 from campaigns.interruption import Interruption
 from campaigns.lane import Lane
-from campaigns.messages import Broken, Event, FuzzJob, Job, Refused, Started
+from campaigns.messages import Broken, Event, Job, Refused, Started
 from campaigns.output_folder import OutputFolder
 from campaigns.saving import Saver
 from campaigns.verdict import TargetVerdict, Verdict
-from oracle.geometry import Family
 
 SECONDS_AFTER_INTERRUPTION = 30.0
 """How long an interrupted campaign waits for its children to finish and its scripts to run."""
@@ -47,7 +45,7 @@ class FuzzRun:
     """One campaign. ``run`` does it and gives the verdict. Raises ``UsageError`` when the folder cannot be written."""
 
     def __init__(
-        self, options: FuzzOptions, listener: Listener, interruption: Interruption
+        self, options: CampaignOptions, listener: Listener, interruption: Interruption
     ) -> None:
         self._options = options
         self._listener = listener
@@ -59,7 +57,7 @@ class FuzzRun:
         self._stopping_since: float | None = None
 
     def run(self) -> Verdict:
-        """Fuzz every target and return the verdict; the targets stand in the order in which they were named."""
+        """Judge every target and return the verdict; the targets stand in the order in which they were named."""
         lanes = [
             Lane(
                 TargetVerdict(target, {}, []),
@@ -67,7 +65,7 @@ class FuzzRun:
                 self._saver,
                 self._options.known_on(target),
             )
-            for target, shares in zip(self._options.targets, self._shares(), strict=True)
+            for target, shares in zip(self._options.targets, self._options.shares(), strict=True)
         ]
         with tempfile.TemporaryDirectory(prefix="kvoracle-") as journals:
             try:
@@ -95,19 +93,6 @@ class FuzzRun:
                 waiting.clear()
             self._hear(lambda number, lane: waiting.appendleft((number, lane)), lanes)
 
-    def _shares(self) -> list[dict[Family, Share]]:
-        """For each target, what each family gets."""
-        options, targets = self._options, len(self._options.targets)
-        families = len(options.families)
-        if options.seconds is not None:
-            seconds = share_seconds(options.seconds, targets, options.workers) / families
-            return [dict.fromkeys(options.families, Share(seconds=seconds))] * targets
-        shares = iter(share_examples(options.examples or 1, targets * families))
-        return [
-            {family: Share(examples=next(shares)) for family in options.families}
-            for _ in options.targets
-        ]
-
     def _job(self, name: str, lane: Lane, journals: Path) -> Job:
         options = self._options
         where = options.where(lane.verdict.target, journals / f"{name}.journal")
@@ -115,20 +100,13 @@ class FuzzRun:
         if death is not None:
             return death
         share = lane.take_up()
-        return FuzzJob(
-            where=where,
-            families=lane.to_do,
-            asked=options.asked,
-            callers=options.callers,
-            level=options.level,
-            debug=options.debug,
-            laws_only=options.laws_only,
-            seed=options.seed,
+        return options.job(
+            lane.to_do,
+            where,
+            share,
             known=lane.known,
             replays_known=not lane.verdict.known,
             attempt=lane.attempt,
-            seconds=share.seconds,
-            examples=share.examples,
         )
 
     def _hear(self, again: Callable[[int, Lane], None], lanes: list[Lane]) -> None:

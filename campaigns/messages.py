@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from oracle.finding import Finding
 from oracle.finding_pattern import FindingPattern, matches_any
-from oracle.geometry import Family, Level
+from oracle.geometry import Family, Geometry, Level
 from oracle.trace import Callers, Trace
+from strategies.serving.workload import Workload
 
 
 class Where(Struct, frozen=True, kw_only=True):
@@ -58,7 +59,7 @@ class FuzzJob(Struct, frozen=True, kw_only=True, tag="fuzz"):
     ``asked``: the person named the families, so that one which the target does not have is an error. ``debug`` None: the
     memory-pool debug mode is drawn for each example. ``known``: accepted findings, which are counted and not reduced;
     ``replays_known``: their traces are run first. ``attempt``: how many children have died of these families before, so that
-    other traces are drawn.
+    other traces are drawn. ``metamorphic``: relations between two runs are judged too.
     """
 
     where: Where
@@ -74,6 +75,24 @@ class FuzzJob(Struct, frozen=True, kw_only=True, tag="fuzz"):
     known: tuple[KnownEntry, ...] = ()
     replays_known: bool = False
     attempt: int = 0
+    metamorphic: bool = False
+
+
+class Day(Struct, frozen=True, kw_only=True):
+    """A day of simulated traffic: what it is served from, what it is like, and where its randomness starts."""
+
+    geometry: Geometry
+    workload: Workload
+    seed: int
+
+
+class SimulateJob(Struct, frozen=True, kw_only=True, tag="simulate"):
+    """Serve ``days`` from one target, each from a new allocator."""
+
+    where: Where
+    days: tuple[Day, ...]
+    level: Level
+    laws_only: bool
 
 
 class ReplayJob(Struct, frozen=True, kw_only=True, tag="replay"):
@@ -133,7 +152,7 @@ class SearchJob(Struct, frozen=True, kw_only=True, tag="search"):
     least: int
 
 
-Job = FuzzJob | ReplayJob | ExportJob | DeathJob | SearchJob
+Job = FuzzJob | SimulateJob | ReplayJob | ExportJob | DeathJob | SearchJob
 
 
 class Tally(Struct, kw_only=True):

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from campaigns.messages import Discovered, Event, Replayed, ReplayJob
 from campaigns.wording import describe_call, describe_outcome
 from oracle.lockstep import CallRecord, Judging, Session
+from oracle.metamorphic import judge_relation, run_both
 from oracle.operations import kind_of
 from oracle.target import Target
+from oracle.trace import Trace
 
 if TYPE_CHECKING:
     from targets.probes.probed_target import ProbedTarget
@@ -43,8 +45,29 @@ def replay(job: ReplayJob, target: Target, tell: Callable[[Event], None]) -> Non
             status = "no call"
         tell(Replayed(index, kind_of(operation), status, lines))
         told = _tell_findings(session, told, job, tell)
+    _replay_relation(trace, target, tell)
     if session.undefined:
         tell(Replayed(len(trace.operations), "end", f"undefined: {session.undefined}"))
+
+
+def _replay_relation(trace: Trace, target: Target, tell: Callable[[Event], None]) -> None:
+    """The second run from where it differs from the first, and the finding if the two do not come to the same."""
+    related = run_both(trace, target)
+    if related is None:
+        return
+    tell(Replayed(related.common, "second run", f"for {trace.relation}: {_sizes(related.other)}"))
+    for index, operation in enumerate(related.other.operations[related.common :], related.common):
+        records = [record for record in related.second.records if record.index == index]
+        lines = tuple(_line(record) for record in records)
+        tell(Replayed(index, kind_of(operation), related.second.statuses[index], lines))
+    finding = judge_relation(trace, target)
+    if finding is not None:
+        tell(Discovered(finding, trace))
+
+
+def _sizes(trace: Trace) -> str:
+    pools = f"{trace.geometry.size} slots"
+    return f"{pools}, {trace.geometry.size_swa} SWA slots" if trace.geometry.size_swa else pools
 
 
 def tell_costs(job: ReplayJob, target: ProbedTarget, tell: Callable[[Event], None]) -> None:

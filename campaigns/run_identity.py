@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import campaigns
-from campaigns.fuzz_options import FuzzOptions
+from campaigns.campaign_options import CampaignOptions
 
 UNINSTALLED = "0+checkout"
 
@@ -32,18 +32,12 @@ def identity_of_code() -> str:
     return ", ".join(parts)
 
 
-def first_line(options: FuzzOptions) -> str:
-    """Everything that a fuzzing run depends on but its targets' own versions, which are known once they are made."""
+def first_line(options: CampaignOptions) -> str:
+    """Everything that a campaign depends on but its targets' own versions, which are known once they are made."""
     parts = [identity_of_code()]
     for package in ("hypothesis", "msgspec", "torch"):
         parts.append(f"{package} {_version_of(package) or 'not installed'}")
-    parts += [f"device {options.device}", f"seed {options.seed}", f"callers {options.callers}"]
-    parts.append(f"level {options.level}")
-    if options.debug is not None:
-        parts.append("debug on" if options.debug else "debug off")
-    if options.laws_only:
-        parts.append("laws only")
-    return ", ".join(parts)
+    return ", ".join([*parts, f"device {options.device}", *options.switches])
 
 
 def versions_line(target: str, versions: dict[str, str]) -> str:

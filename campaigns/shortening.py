@@ -83,10 +83,11 @@ class Shortener:
         trace = trace_until(trace, finding)
         known = self._known.setdefault(finding.cause, _Known())
         known.calls.append((finding.operation, finding.method))
-        steady = self._find(trace, finding.cause) is not None
+        again = self._find(trace, finding.cause)
+        steady = again is not None
         short, short_finding = trace, finding
-        if steady:
-            short, short_finding = self._reduce(trace, finding)
+        if again is not None:
+            short, short_finding = self._reduce(trace, again)
             blamed = self._blame_one_error(short, short_finding)
             if blamed is not None:
                 short, short_finding = self._reduce(*blamed)
@@ -164,7 +165,7 @@ def reduce_bounded(
         return findings
 
     try:
-        reduction = reduce_trace(trace, run_and_remember, finding.cause)
+        reduction = reduce_trace(trace, run_and_remember, finding.cause, shown=finding)
     except _TimeIsUp:
         return trace_until(shortest, shortest_finding), shortest_finding
     return reduction.trace, reduction.finding

@@ -26,6 +26,7 @@ from campaigns.messages import (
     Refused,
     ReplayJob,
     SearchJob,
+    SimulateJob,
     Started,
     Where,
     decode_job,
@@ -84,6 +85,10 @@ class Worker:
 
             self.tell(Started(target.versions, ()))
             search(job, target, self.tell, self._interrupted.is_set)
+        elif isinstance(job, SimulateJob):
+            from campaigns.serving_campaign import serve_days
+
+            serve_days(job, target, self.tell, self._interrupted.is_set)
         else:
             self._fuzz(job, target)
 

@@ -7,7 +7,7 @@ the allocator but outcomes and the public available sizes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 
 from msgspec import Struct
 
@@ -39,7 +39,7 @@ class Caller:
 
     ``may_break``: the preconditions that the caller may break, None for all of them, empty for a legal caller.
     ``available_full``, ``available_swa``, ``available_joint`` (both at once, where that is not their minimum) and
-    ``available_states`` are the public available sizes in slots, set by the runner before each plan.
+    ``available_states`` are the public available sizes in slots, noted by the runner after each operation.
     """
 
     def __init__(
@@ -85,6 +85,21 @@ class Caller:
     def has(self, *methods: str) -> bool:
         """Whether the target has all these methods."""
         return self.contract.methods.issuperset(methods)
+
+    def may_call(self, planned: Planned) -> bool:
+        """Whether the target has the method and this caller makes the call."""
+        direct = planned.call.pool != "composite"
+        methods = self.contract.pool_methods if direct else self.contract.methods
+        return planned.call.method in methods and self.allows(planned.breaches)
+
+    def read_sizes(self, queries: Mapping[str, int]) -> None:
+        """Note the available sizes from what the public size queries answer, by name."""
+        available = queries.get("available_size", 0)
+        self.available_full = queries.get("full_available_size", available)
+        self.available_swa = queries.get("swa_available_size", available)
+        if self.unified:
+            self.available_joint = available
+            self.available_states = queries.get("state_schedulable_size", 0)
 
     def start_breaches(self, start_pos: int) -> Breaches:
         """Breaches of "a segment starts on a page", where that is asked for (§3, §13.2)."""

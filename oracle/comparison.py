@@ -59,6 +59,11 @@ def compare_snapshots(expected: AnySnapshot, got: AnySnapshot) -> Difference | N
     return None
 
 
+def compare_values(quantity: str, expected: Any, got: Any) -> Difference | None:
+    """The first difference between two values of one quantity."""
+    return None if expected == got else Difference(quantity, *_first_difference(expected, got))
+
+
 def _quantities(expected: AnySnapshot, got: AnySnapshot) -> Iterator[tuple[str, Any, Any]]:
     if isinstance(expected, Snapshot) and isinstance(got, Snapshot):
         yield from _static_quantities(expected, got)

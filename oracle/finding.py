@@ -12,10 +12,10 @@ from oracle.errors import KvoracleError
 from oracle.operations import Base, kind_of
 
 FindingKind = Literal[
-    "divergence", "law", "signal", "hazard", "sync", "launches", "memory", "crash", "hang"
+    "divergence", "law", "metamorphic", "signal", "hazard", "sync", "launches", "memory", "crash", "hang"
 ]  # fmt: skip
 FINDING_KINDS: tuple[FindingKind, ...] = (
-    "divergence", "law", "signal", "hazard", "sync", "launches", "memory", "crash", "hang",
+    "divergence", "law", "metamorphic", "signal", "hazard", "sync", "launches", "memory", "crash", "hang",
 )  # fmt: skip
 LONGEST_NAME = 100
 
@@ -85,6 +85,10 @@ class LawBroken(FindingError):
     """A safety property is broken."""
 
 
+class RelationBroken(FindingError):
+    """Two runs that the contract relates do not come to the same."""
+
+
 class SignalWrong(FindingError):
     """An invariant fired that should not have, did not fire, or fired at the wrong level or count."""
 
@@ -116,6 +120,7 @@ class TargetHung(FindingError):
 _ERRORS: dict[FindingKind, type[FindingError]] = {
     "divergence": Divergence,
     "law": LawBroken,
+    "metamorphic": RelationBroken,
     "signal": SignalWrong,
     "hazard": Hazard,
     "sync": SyncFound,

@@ -109,6 +109,7 @@ class Session:
         self.records: list[CallRecord] | None = [] if keep_records else None
         self._costs = CostJudgement(geometry, self.mode)
         self._lanes = [_Lane(target, geometry, self.mode) for target in targets]
+        self.caller.read_sizes(self._lanes[0].last.queries)
         self._reference: Prediction | None = None
         if self.judging.prediction:
             self._reference = make_prediction(geometry, self.mode, self.contract)
@@ -125,11 +126,15 @@ class Session:
             return "stopped"
         if Session.journal is not None:
             Session.journal(self, operation)
-        self._update_sizes()
+        status = self._perform(operation)
+        self.caller.read_sizes(self._lanes[0].last.queries)
+        return status
+
+    def _perform(self, operation: Base) -> Status:
         plan = self.caller.plan(operation)
         made = False
         planned = next(plan, None)
-        while planned is not None and self._may_call(planned):
+        while planned is not None and self.caller.may_call(planned):
             made = True
             outcome = self._judge_call(planned, operation)
             if outcome is None:
@@ -143,13 +148,6 @@ class Session:
         elif made:
             self._judge_state(operation)
         return "done" if made else "skipped"
-
-    def _may_call(self, planned: Planned) -> bool:
-        direct = planned.call.pool != "composite"
-        methods = self.contract.pool_methods if direct else self.contract.methods
-        if planned.call.method not in methods:
-            return False
-        return self.caller.allows(planned.breaches)
 
     def _judge_call(self, planned: Planned, operation: Base) -> Outcome | None:
         """Make the call everywhere and judge it; None when the run is finished."""
@@ -299,15 +297,6 @@ class Session:
             if difference is not None:
                 self._report(lane, "divergence", difference, None, Base(), "")
 
-    def _update_sizes(self) -> None:
-        queries = self._lanes[0].last.queries
-        available = queries.get("available_size", 0)
-        self.caller.available_full = queries.get("full_available_size", available)
-        self.caller.available_swa = queries.get("swa_available_size", available)
-        if self.caller.unified:
-            self.caller.available_joint = available
-            self.caller.available_states = queries.get("state_schedulable_size", 0)
-
 
 def run_trace(
     trace: Trace,
@@ -316,7 +305,7 @@ def run_trace(
     *,
     keep_records: bool = False,
 ) -> Session:
-    """Run a whole trace; the session holds the findings. Raises ``UsageError`` as ``Session`` does."""
+    """Run a whole trace; the session holds the findings, that of the trace's relation last. Raises ``UsageError`` as ``Session`` does."""
     session = Session(
         targets,
         trace.geometry,
@@ -330,7 +319,17 @@ def run_trace(
         if session.finished:
             break
         session.step(operation)
+    session.findings += relation_findings(trace, targets)
     return session
+
+
+def relation_findings(trace: Trace, targets: Sequence[Target]) -> list[Finding]:
+    """What each target's two runs say of the relation that the trace names, if it names one."""
+    # Relations are judged by sessions of their own.
+    from oracle.metamorphic import judge_relation
+
+    found = [judge_relation(trace, target) for target in targets] if trace.relation else []
+    return [finding for finding in found if finding is not None]
 
 
 def _next_call(plan: Plan, outcome: Outcome) -> Planned | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from oracle.errors import UsageError
 from oracle.geometry import Geometry, Mode
@@ -19,6 +19,11 @@ from oracle.operations import Operation
 
 Callers = Literal["legal", "hostile", "mixed"]
 CALLERS: tuple[Callers, ...] = ("legal", "hostile", "mixed")
+
+RelationName = Literal[
+    "grouped", "segment-form", "extend-in-two", "each-side", "evict-in-two", "spare-pages"
+]
+"""The relations between two runs that a trace can be judged by (``oracle.metamorphic``)."""
 
 SCHEMA_VERSION = 1
 MOST_OPERATIONS = 1_000_000
@@ -30,7 +35,8 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     ``may_break``: the preconditions (``oracle.legality``) that a caller who is not legal may break, None for all of them;
     calls that break another one are skipped, so that one kind of error can be looked at without the noise of the rest.
-    ``note`` says where the trace came from (seed, target, finding); nothing reads it.
+    ``note`` says where the trace came from (seed, target, finding); nothing reads it. ``relation``: what a second run, which is
+    made from the trace, has to have in common with the run of the trace itself.
     """
 
     version: int = SCHEMA_VERSION
@@ -40,6 +46,7 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     may_break: tuple[str, ...] | None = None
     operations: tuple[Operation, ...] = ()
     note: str = ""
+    relation: RelationName | UnsetType = UNSET
 
     @property
     def family(self) -> str:

@@ -13,10 +13,13 @@ from msgspec import Struct
 
 from oracle.finding import Finding
 from oracle.trace import Trace
-from strategies.reducing import arguments, deletion, geometry, replacement
+from strategies.reducing import arguments, deletion, geometry, long_traces, replacement
 from strategies.reducing.search import Cause, Search
 
 MOST_RUNS = 600
+MOST_OPERATIONS = 60_000
+MOST_TIMES_THE_TRACE = 3
+"""All runs together have at most ``MOST_OPERATIONS`` operations, and those of a long trace this many times over."""
 
 
 class Reduction(Struct, frozen=True):
@@ -33,20 +36,27 @@ def reduce_trace(
     cause: Cause,
     *,
     most_runs: int = MOST_RUNS,
+    shown: Finding | None = None,
 ) -> Reduction:
     """Reduce ``trace``, which shows a finding of ``cause``. Raises ValueError when it does not.
 
     ``run`` gives the findings of a trace; it is called at most ``most_runs`` times and never twice on equal traces.
-    Whatever it raises goes through.
+    Whatever it raises goes through. ``shown``: the finding that the trace is known to show, which saves the run that asks.
     """
-    search = Search(run, cause, most_runs)
-    if not search.accepts(trace):
+    most_operations = MOST_OPERATIONS + MOST_TIMES_THE_TRACE * len(trace.operations)
+    search = Search(run, cause, most_runs, most_operations)
+    if shown is not None:
+        search.start_from(trace, shown)
+    elif not search.accepts(trace):
         raise ValueError(f"the trace shows no finding of cause {cause}")
     geometry.narrow_breaches(search)
+    long_traces.shorten_long(search)
     while True:
         before = _bytes_of(search.best)
         deletion.delete_runs(search)
         deletion.delete_pairs(search)
+        if len(search.operations) > long_traces.LONG:
+            return Reduction(search.best, search.finding, search.runs)
         geometry.simplify_mode(search)
         geometry.shrink_geometry(search)
         arguments.simplify_arguments(search)

@@ -17,17 +17,22 @@ def delete_runs(search: Search) -> None:
     """Delete runs of operations of half the trace, a quarter, and so on down to single ones."""
     length = max(len(search.operations) // 2, 1)
     while True:
-        stop = len(search.operations)
-        while stop > 0:
-            start = max(stop - length, 0)
-            operations = search.operations
-            if search.accepts_operations(operations[:start] + operations[stop:]):
-                stop = min(start, len(search.operations))
-            else:
-                stop = start
+        sweep(search, length)
         if length == 1:
             return
         length //= 2
+
+
+def sweep(search: Search, length: int) -> None:
+    """Try to delete each run of ``length`` operations once, the last one first."""
+    stop = len(search.operations)
+    while stop > 0 and not search.is_spent:
+        start = max(stop - length, 0)
+        operations = search.operations
+        if search.accepts_operations(operations[:start] + operations[stop:]):
+            stop = min(start, len(search.operations))
+        else:
+            stop = start
 
 
 def delete_pairs(search: Search) -> None:

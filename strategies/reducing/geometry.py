@@ -64,6 +64,14 @@ def shrink_geometry(search: Search) -> None:
             search.accepts(replace(search.best, geometry=geometry))
 
 
+def scale_pages(search: Search, page_size: int) -> None:
+    """Pages of ``page_size`` slots, as many as before, and every count of slots scaled with them, in one run."""
+    geometry = search.best.geometry
+    if geometry.family in BANDS or page_size >= geometry.page_size:
+        return
+    search.accepts(_with_pages(search.best, page_size, scaled=True))
+
+
 def _shrink_buffer(search: Search) -> None:
     old = search.best.geometry.page_size
     for smaller in smaller_pages(search.best.geometry, PAGE_SIZES):
@@ -81,20 +89,27 @@ def _shrink_buffer(search: Search) -> None:
 
 
 def _smaller_pages(trace: Trace) -> Iterator[Trace]:
+    for size in PAGE_SIZES:
+        if size >= trace.geometry.page_size:
+            return
+        yield _with_pages(trace, size, scaled=False)
+        yield _with_pages(trace, size, scaled=True)
+
+
+def _with_pages(trace: Trace, page_size: int, *, scaled: bool) -> Trace:
+    """The trace on an allocator with as many pages of another size, its amounts as they are or scaled."""
     geometry = trace.geometry
     old = geometry.page_size
-    for size in PAGE_SIZES:
-        if size >= old:
-            return
-        smaller = replace(
-            geometry,
-            page_size=size,
-            size=geometry.size // old * size,
-            size_swa=geometry.size_swa // old * size,
-        )
-        scaled = tuple(_scaled(operation, size, old) for operation in trace.operations)
-        yield replace(trace, geometry=smaller)
-        yield replace(trace, geometry=smaller, operations=scaled)
+    smaller = replace(
+        geometry,
+        page_size=page_size,
+        size=geometry.size // old * page_size,
+        size_swa=geometry.size_swa // old * page_size,
+    )
+    if not scaled:
+        return replace(trace, geometry=smaller)
+    operations = tuple(_scaled(operation, page_size, old) for operation in trace.operations)
+    return replace(trace, geometry=smaller, operations=operations)
 
 
 def _smaller_pools(geometry: Geometry) -> Iterator[Geometry]:

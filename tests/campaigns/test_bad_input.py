@@ -37,6 +37,16 @@ BAD = {
     "an unknown thing to fail on": (["fuzz", "eager", "--fail-on", "rain"], "rain"),
     "an output that is a file": (["fuzz", "eager", "--out", "file"], "file"),
     "an output below a file": (["fuzz", "eager", "--out", "file/below"], "cannot be written"),
+    "a day without requests": (["simulate", "eager", "--requests", "0"], "--requests"),
+    "a pool smaller than a page": (["simulate", "eager", "--size", "9"], "use one page to"),
+    "pages of a token allocator": (
+        ["simulate", "eager", "--family", "token", "--page-size", "4"],
+        "page size 1, not 4",
+    ),
+    "an SWA pool of a paged allocator": (
+        ["simulate", "eager", "--family", "paged", "--size-swa", "64"],
+        "no SWA pool",
+    ),
     "a trace that is not there": (["replay", "nothing.json", "eager"], "nothing.json"),
     "a trace that is a folder": (["replay", ".", "eager"], "cannot read the trace"),
     "a trace that is none": (["replay", "file", "eager"], "is not a trace"),

@@ -145,3 +145,25 @@ def test_the_laws_alone_find_a_lost_page(command: RunCommand) -> None:
         finding["kind"] for finding in _document(done)["targets"][0]["families"][0]["findings"]
     }
     assert kinds == {"law"}
+
+
+def test_relations_find_without_a_prediction_what_breaks_no_law(
+    command: RunCommand, tmp_path: Path
+) -> None:
+    target = "mutant:pages-released-behind"
+    done = command(
+        "fuzz", target, "--family", "paged", "--callers", "legal", "--laws-only", "--metamorphic",
+        *REPEATABLE,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    (finding,) = _findings(done)
+    assert finding["kind"] == "metamorphic"
+    assert finding["operations"] <= 5
+    assert not finding["script"], "two runs make no script"
+    trace = read_trace(tmp_path / finding["trace"])
+    assert trace.relation == "spare-pages"
+    replayed = command("replay", finding["trace"], target)
+    assert replayed.returncode == 1
+    assert "second run" in replayed.stdout
+    assert "spare-pages: returned" in replayed.stdout
+    assert command("replay", finding["trace"], "eager").returncode == 0

@@ -19,6 +19,7 @@ from oracle.lockstep import Session
 from oracle.trace import Trace
 from strategies.explore import explore
 from strategies.reducer import Reduction, reduce_trace
+from strategies.reducing.search import Search
 from targets.reference import ReferenceTarget
 
 Found = tuple[Trace, Finding]
@@ -120,6 +121,17 @@ def test_a_shorter_trace_of_another_fault_is_not_taken() -> None:
     reduction = reduce_trace(trace, run, _finding("release", 0).cause)
     kinds = [op.kind_of(operation) for operation in reduction.trace.operations]
     assert kinds == ["release", "alloc"]
+
+
+def test_traces_that_are_equal_and_not_the_same_are_run_once() -> None:
+    """The default parts of an extend and parts that are equal to them are no difference."""
+    trace = Trace(geometry=Geometry(family="token", size=8), operations=(op.Extend(),))
+    equal = Trace(geometry=trace.geometry, operations=(op.Extend(parts=(op.Part(),)),))
+    assert trace == equal
+    search = Search(lambda _: [], _finding("x", 0).cause, 10, 10)
+    assert not search.accepts(trace)
+    assert not search.accepts(equal)
+    assert search.runs == 1
 
 
 def test_operations_that_only_go_together_are_deleted_together() -> None:

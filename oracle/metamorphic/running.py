@@ -1,0 +1,73 @@
+"""One run of a trace with nobody judging it: what its calls gave back, and the state at its end."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from oracle.call import Call
+from oracle.contract import Contract
+from oracle.geometry import Geometry
+from oracle.lockstep import CallRecord, Judging, Session, Status
+from oracle.observation import Snapshot
+from oracle.target import Target
+from oracle.trace import Trace
+
+
+class Run(Struct, frozen=True):
+    """``statuses`` has an entry for each operation, ``records`` one for each call, ``state`` is the one at the end.
+
+    ``contract`` is the one that the target follows.
+    """
+
+    geometry: Geometry
+    contract: Contract
+    statuses: tuple[Status, ...]
+    records: tuple[CallRecord, ...]
+    state: Snapshot
+
+    def records_from(self, index: int) -> list[CallRecord]:
+        """The calls of operation ``index`` and of those after it."""
+        return [record for record in self.records if record.index >= index]
+
+    def calls_from(self, index: int) -> list[Call]:
+        """The same without what came back."""
+        return [record.call for record in self.records_from(index)]
+
+    def failure_from(self, index: int) -> CallRecord | None:
+        """The first call from operation ``index`` on that raised, or was refused what it asked for."""
+        return next((record for record in self.records_from(index) if is_failure(record)), None)
+
+    def skips_from(self, index: int) -> bool:
+        """Whether an operation from ``index`` on made no call."""
+        return any(status != "done" for status in self.statuses[index:])
+
+    @property
+    def last_call(self) -> Call | None:
+        """The call of the last operation; None when it made none, more than one, or one that failed."""
+        index = len(self.statuses) - 1
+        calls = self.calls_from(index)
+        return calls[0] if len(calls) == 1 and self.failure_from(index) is None else None
+
+
+def observe(trace: Trace, target: Target) -> Run:
+    """Run ``trace`` on a fresh allocator of ``target``. Raises ``UsageError`` as ``Session`` does."""
+    session = Session(
+        [target],
+        trace.geometry,
+        trace.mode,
+        trace.callers,
+        Judging(prediction=False, laws=False),
+        may_break=trace.may_break,
+        keep_records=True,
+    )
+    statuses = tuple(session.step(operation) for operation in trace.operations)
+    state = target.snapshot()
+    assert isinstance(state, Snapshot), "relations are between allocators of fixed pools"
+    records = tuple(session.records or ())
+    return Run(trace.geometry, session.contract, statuses, records, state)
+
+
+def is_failure(record: CallRecord) -> bool:
+    """Whether the call raised, or was refused what it asked for."""
+    allocates = record.call.method.startswith("alloc")
+    return bool(record.got.error) or (allocates and record.got.value is None)

@@ -1,0 +1,80 @@
+"""A segment form frees what the set form of the same slots frees, bit for bit where the contract says so.
+
+* Token: ``free_segment`` and ``free_full_segment`` are ``free`` by default (contract_paged_swa §3), so bit for bit.
+* Paged: ``free_full_segment`` "goes through ``free``" (§3), so bit for bit; ``free_segment`` releases representatives in row
+  order and ``free`` the sorted pages (§5.5), so bit for bit where the row's pages ascend, else the same set.
+* Hybrid at page size 1: ``free_swa`` is "identical to ``free_swa_segment``" (§6.3), and the FULL side is a token allocator, so bit
+  for bit. With larger pages: the same set of pages, and the mapping of the same whole pages is cleared.
+
+Outside a group, where both forms release at once.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from oracle.call import Call
+from oracle.comparison import Difference
+from oracle.geometry import FAMILIES, Geometry
+from oracle.metamorphic.relation import (
+    Relation,
+    group_is_open,
+    same_sets,
+    same_state,
+)
+from oracle.metamorphic.running import Run
+from oracle.operations import Base, Free, FreeSegment, SegmentMethod, SetMethod
+from oracle.trace import Trace
+
+SET_FORMS: dict[SegmentMethod, SetMethod] = {
+    "free_segment": "free",
+    "free_swa_segment": "free_swa",
+    "free_full_segment": "free_full",
+}
+
+
+def _ends_with(operation: Base, geometry: Geometry) -> bool:
+    del geometry
+    return isinstance(operation, FreeSegment) and not operation.direct
+
+
+def _other(trace: Trace, first: Run) -> Trace | None:
+    call, operation = first.last_call, trace.operations[-1]
+    if call is None or group_is_open(trace.operations) or not isinstance(operation, FreeSegment):
+        return None
+    free = Free(
+        method=SET_FORMS[operation.method],
+        request=operation.request,
+        first=call.start_pos,
+        count=len(call.slots) - 1,
+        wide=operation.wide,
+        overwrite=operation.overwrite,
+    )
+    return replace(trace, operations=(*trace.operations[:-1], free))
+
+
+def _compare(first: Run, second: Run, common: int) -> Difference | None:
+    segment, as_set = first.calls_from(common), second.calls_from(common)
+    if [call.slots for call in segment] != [call.slots for call in as_set]:
+        return None
+    if _is_bit_for_bit(first.geometry, segment[0]):
+        return same_state(first, second)
+    return same_sets(first, second)
+
+
+def _is_bit_for_bit(geometry: Geometry, call: Call) -> bool:
+    if geometry.family == "token":
+        return True
+    if geometry.family == "hybrid-swa":
+        return geometry.page_size == 1
+    pages = [slot // geometry.page_size for slot in call.slots]
+    return call.method == "free_full_segment" or pages == sorted(pages)
+
+
+SEGMENT_FORM = Relation(
+    name="segment-form",
+    families=frozenset(FAMILIES),
+    ends_with=_ends_with,
+    other=_other,
+    compare=_compare,
+)
