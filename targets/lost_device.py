@@ -79,6 +79,10 @@ class EndsWithItsDevice:
         """The target's."""
         return self._unless_lost(self._target.snapshot)
 
+    def __getattr__(self, name: str) -> object:
+        # What only some targets have, such as ``allocator`` and ``notes``.
+        return getattr(self._target, name)
+
     def _unless_lost(self, do: Callable[[], Result]) -> Result:
         try:
             return do()
