@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import msgspec
@@ -40,7 +40,9 @@ def find_installed() -> Path:
     Raises:
         TargetUnavailable: none is installed.
     """
-    spec = importlib.util.find_spec("sglang")
+    # Not importlib's own search, which answers with what this process has imported: a fetched release perhaps.
+    specs = (finder.find_spec("sglang", None) for finder in sys.meta_path)
+    spec = next((found for found in specs if found is not None), None)
     for place in (spec.submodule_search_locations if spec is not None else None) or ():
         if (Path(place) / "srt" / "mem_cache").is_dir():
             return Path(place).resolve()

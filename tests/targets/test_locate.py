@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -78,6 +79,9 @@ def test_the_installed_one_is_found_without_importing_it(
     made_up_tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(made_up_tree))
+    monkeypatch.setitem(sys.modules, "sglang", ModuleType("sglang"))
+    assert find_installed() == made_up_tree / "sglang"
+    monkeypatch.delitem(sys.modules, "sglang")
     assert find_installed() == made_up_tree / "sglang"
     assert "sglang" not in sys.modules
 

@@ -73,12 +73,17 @@ def test_releases_are_left_to_the_adapter(
 
 
 def test_another_package_brings_targets_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = SimpleNamespace(
-        name="mine", value="mine:make", load=lambda: lambda argument, device: (argument, device)
-    )
+    asked: list[tuple[str, str]] = []
+
+    def make(argument: str, device: str) -> Target:
+        asked.append((argument, device))
+        return make_target("eager")
+
+    point = SimpleNamespace(name="mine", value="mine:make", load=lambda: make)
     monkeypatch.setattr(registry, "entry_points", lambda group: [point])
-    assert make_target("mine:fast") == ("fast", "cpu")
-    assert make_target("mine") == ("", "cpu")
+    assert isinstance(make_target("mine:fast"), Target)
+    assert make_target("mine").contract("token") == make_target("eager").contract("token")
+    assert asked == [("fast", "cpu"), ("", "cpu")]
     assert ("mine", "from mine:make", True, "") in known_targets()
 
 
