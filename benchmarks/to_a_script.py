@@ -111,7 +111,7 @@ def _to_a_script(
     reduced = perf_counter()
     session = run_trace(short, [target], keep_records=True)
     path = folder / "shows_it.py"
-    path.write_text(script_of(short, target.name, finding, session)[0])
+    path.write_text(script_of(short, target, finding, session)[0])
     exported = perf_counter()
     if runner.run(path, argument=tree) is not True:
         return None
