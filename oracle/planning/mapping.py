@@ -124,7 +124,13 @@ def plan_translate(caller: Caller, operation: op.Translate) -> Plan:
 
 def _recover_freed(caller: Caller) -> Plan:
     """A row that was freed in the open group gets new peers before the group ends (§6.4, remap inside the group)."""
-    freed = [entry for entry in caller.books.stale if entry.in_open_group]
+    # A row that some request still holds has only lost its peers: giving it new ones is plain recovery.
+    held, size = caller.books.holders, caller.page_size
+    freed = [
+        entry
+        for entry in caller.books.stale
+        if entry.in_open_group and not any(slot // size in held for slot in entry.slots)
+    ]
     if not freed or not caller.books.group_open:
         return
     slots = tuple(dict.fromkeys(freed[-1].slots))

@@ -139,7 +139,9 @@ def release(
             _unpeer_and_remember(caller, request, pages)
     if odd:
         slots = tuple(slot for page in odd for slot in books.page_slots(request, page))
-        outcome = yield Planned(Call(method="free", slots=slots, wide=wide, overwrite=overwrite))
+        call = Call(method="free", slots=slots, wide=wide, overwrite=overwrite)
+        # Pages of one tail share SWA pages, so what another row still holds of it loses its peers too.
+        outcome = yield Planned(call, tuple(legality.whole(books, request, shared)))
         if outcome.error:
             return
         _unpeer_and_remember(caller, request, odd)
