@@ -51,6 +51,17 @@ Method = Literal[
     "finish_load",
     "make_room",
     "compact_holes",
+    "take_request_slots",
+    "return_request_slots",
+    "alloc_logical_only",
+    "alloc_device_buffer",
+    "free_hisparse",
+    "free_hisparse_indices",
+    "configure_spec_scratch",
+    "request_slot_reserve",
+    "alloc_cyclic",
+    "alloc_group_begin",
+    "alloc_group_end",
 ]
 Pool = Literal["composite", "full", "swa", "state"]
 Gate = Literal["closed", "open", "absent"]
@@ -115,6 +126,17 @@ class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     | set_move_gate (band) | ``gate`` (0 or 1), ``gate_state`` |
     | begin_forward | ``event`` (a new number), ``slots``: FULL slots that it writes |
     | fire_event | ``event`` |
+    | take_request_slots, return_request_slots | ``need``: how many; the caller's own pool of request slots, not a method of the allocator (§6, ring) |
+    | alloc_logical_only | as alloc_extend without ``num_new_pages`` (§7) |
+    | alloc_device_buffer | ``slots`` (logical), ``need`` (slots on the device) |
+    | free_hisparse | ``slots`` (logical) |
+    | free_hisparse_indices | ``slots`` (of the device) |
+    | configure_spec_scratch | ``need`` (the cap, in slots), ``device_buffer`` |
+    | request_slot_reserve | ``need`` (prefill length in slots), ``slot_held`` |
+    | alloc_extend (page-interleave) | as above and ``rotation_bases``, one for each request |
+    | alloc_cyclic | ``start_class``, ``need`` (slots) |
+    | alloc_group_begin | ``need`` (states) |
+    | alloc_group_end | |
     | alloc_physical (band) | ``need`` (slots) |
     | cancel_physical_reservation (band) | ``slots``: physical slots |
     | finish_load | |
@@ -153,5 +175,9 @@ class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     gate_state: Gate = "closed"
     event: int = 0
     side: Side = "low"
+    device_buffer: int = 0
+    slot_held: bool = False
+    rotation_bases: tuple[int | None, ...] = ()
+    start_class: int = 0
     wide: bool = True
     overwrite: bool = False

@@ -44,6 +44,8 @@ def compare_outcomes(expected: Outcome, got: Outcome) -> Difference | None:
         return Difference("returned", *_first_difference(expected.value, got.value))
     if expected.evicted != got.evicted:
         return Difference("evicted", *_first_difference(expected.evicted, got.evicted))
+    if expected.resolved != got.resolved:
+        return Difference("resolved", *_first_difference(expected.resolved, got.resolved))
     if expected.dtype and expected.dtype != got.dtype:
         return Difference("returned dtype", expected.dtype, got.dtype)
     return None
@@ -79,6 +81,12 @@ def _static_quantities(expected: Snapshot, got: Snapshot) -> Iterator[tuple[str,
         yield from _pool_quantities("swa", expected.swa, got.swa)
     elif (expected.swa is None) != (got.swa is None):
         yield "swa pool", expected.swa, got.swa
+    if expected.device is not None and got.device is not None:
+        yield from _pool_quantities("device", expected.device, got.device)
+    elif (expected.device is None) != (got.device is None):
+        yield "device pool", expected.device, got.device
+    for name in ("classes", "class_staged", "prepared", "device_mapping", "device_full_pile"):
+        yield name, getattr(expected, name), getattr(got, name)
     for name in ("mapping", "swa_set_pile", "swa_page_pile", "full_only_pile", "group"):
         yield name, getattr(expected, name), getattr(got, name)
     for name in sorted(expected.queries.keys() | got.queries.keys()):

@@ -12,9 +12,21 @@ from msgspec import UNSET, Struct, UnsetType
 
 from oracle.byte_buffer import BandName, Buffer, Grid, check_buffer, grids_of
 from oracle.errors import UsageError
+from oracle.family_sizes import USED, FamilySizes, check_family_sizes
 
 Family = Literal[
-    "token", "paged", "hybrid-swa", "unified-swa", "unified-mamba-swa", "unified-mamba"
+    "token",
+    "paged",
+    "hybrid-swa",
+    "unified-swa",
+    "unified-mamba-swa",
+    "unified-mamba",
+    "pure-swa",
+    "swa-ring",
+    "hisparse",
+    "hisparse-dsv4",
+    "page-interleave",
+    "mamba-slots",
 ]
 Level = Literal["off", "warn", "strict"]
 
@@ -24,7 +36,24 @@ FAMILIES: tuple[Family, ...] = ("token", "paged", "hybrid-swa")
 UNIFIED_FAMILIES: tuple[Family, ...] = ("unified-swa", "unified-mamba-swa", "unified-mamba")
 """Pools that share one buffer of bytes."""
 
-ALL_FAMILIES: tuple[Family, ...] = FAMILIES + UNIFIED_FAMILIES
+FURTHER_FAMILIES: tuple[Family, ...] = (
+    "pure-swa",
+    "swa-ring",
+    "hisparse",
+    "hisparse-dsv4",
+    "page-interleave",
+    "mamba-slots",
+)
+"""Pools of fixed sizes that fewer models use: all layers sliding, a ring for each request, a device below a larger logical
+pool, pages in classes by rank, states only."""
+
+ALL_FAMILIES: tuple[Family, ...] = FAMILIES + UNIFIED_FAMILIES + FURTHER_FAMILIES
+
+SINGLE_SLOTS: frozenset[Family] = frozenset({"token", "pure-swa", "mamba-slots"})
+"""The families whose page size is 1."""
+
+WITH_DEVICE: frozenset[Family] = frozenset({"hisparse", "hisparse-dsv4"})
+"""The families with a device pool below the logical one."""
 
 BANDS: dict[Family, tuple[BandName, ...]] = {
     "unified-swa": ("full", "swa"),
@@ -33,8 +62,13 @@ BANDS: dict[Family, tuple[BandName, ...]] = {
 }
 """The pools of each unified family."""
 
-WITH_PEERS: frozenset[Family] = frozenset({"hybrid-swa", "unified-swa", "unified-mamba-swa"})
-"""The families that have an SWA pool beside the FULL one."""
+WITH_PEERS: frozenset[Family] = frozenset(
+    {"hybrid-swa", "unified-swa", "unified-mamba-swa", "hisparse-dsv4"}
+)
+"""The families whose FULL slots have peers in an SWA pool."""
+
+TWO_POOLS: frozenset[Family] = frozenset({"hybrid-swa", "swa-ring", "hisparse-dsv4"})
+"""The families of fixed pools that have an SWA pool beside the FULL one (in a ring it lies idle)."""
 
 LEVELS: tuple[Level, ...] = ("off", "warn", "strict")
 
@@ -51,6 +85,8 @@ class Geometry(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     Unified families have a ``buffer`` (in bytes), which the others lack; ``size`` and ``size_swa`` are then the static
     caps on what each side may hand out, both 0 where none were given (contract_unified §2).
+
+    ``sizes``: what only some families have (``FamilySizes``), which the others lack.
     """
 
     family: Family
@@ -59,6 +95,12 @@ class Geometry(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     size_swa: int = 0
     need_sort: bool = False
     buffer: Buffer | UnsetType = UNSET
+    sizes: FamilySizes | UnsetType = UNSET
+
+    @property
+    def family_sizes(self) -> FamilySizes:
+        """``sizes``, all 0 where none were given."""
+        return FamilySizes() if isinstance(self.sizes, UnsetType) else self.sizes
 
     @property
     def bytes_shared(self) -> Buffer:
@@ -76,7 +118,13 @@ class Geometry(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """One more than the largest FULL slot that can ever be handed out."""
         if self.family in BANDS:
             return self.grids()["full"].ids * self.page_size
-        return self.size + self.page_size
+        sizes = self.family_sizes
+        return self.size * max(sizes.ratio, sizes.ranks, 1) + self.first_page * self.page_size
+
+    @property
+    def first_page(self) -> int:
+        """The first page that can be handed out: 1, or as many as there are classes of pages (§9)."""
+        return max(self.family_sizes.ranks, 1)
 
     def check(self) -> None:
         """Raise ``UsageError`` with one sentence when no allocator of this geometry can exist."""
@@ -84,17 +132,22 @@ class Geometry(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise UsageError(
                 f"page size {self.page_size} is impossible: use 1 to {LARGEST_PAGE_SIZE} slots a page"
             )
-        if self.family == "token" and self.page_size != 1:
+        if self.family in SINGLE_SLOTS and self.page_size != 1:
+            advice = ": use the paged family" if self.family == "token" else ""
             raise UsageError(
-                f"the token family has page size 1, not {self.page_size}: use the paged family"
+                f"the {self.family} family has page size 1, not {self.page_size}{advice}"
             )
         if self.family in BANDS:
             self._check_unified()
             return
         if not isinstance(self.buffer, UnsetType):
             raise UsageError(f"the {self.family} family shares no buffer, so it must not be given")
-        self._check_pool("FULL" if self.family == "hybrid-swa" else "KV", self.size)
-        if self.family == "hybrid-swa":
+        if self.family in USED or not isinstance(self.sizes, UnsetType):
+            check_family_sizes(self.family, self.family_sizes, self.size, self.page_size)
+        if self.family == "mamba-slots" and self.need_sort:
+            raise UsageError("states have no staged list, so need_sort must be false")
+        self._check_pool("FULL" if self.family in TWO_POOLS else "KV", self.size)
+        if self.family in TWO_POOLS:
             self._check_pool("SWA", self.size_swa)
         elif self.size_swa:
             raise UsageError(

@@ -47,6 +47,9 @@ class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     Calls that return something else than slots (contract_unified §5 to §10): a verdict is the value (1,) or (0,), a count or
     size (n,), a plan (full, swa) in slots. ``evicted``: what was taken from the tree, in order.
 
+    ``resolved``: the rotation bases after the call where the call takes some (§9 resolves a None in place); -1 for one that is
+    still None.
+
     ``costs``: what a probe saw, None without one; never predicted.
     """
 
@@ -57,6 +60,7 @@ class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     counted: tuple[Hit, ...] | None = None
     dtype: str = ""
     evicted: tuple[Eviction, ...] = ()
+    resolved: tuple[int, ...] = ()
     costs: Costs | None = None
 
 
@@ -100,6 +104,17 @@ class Snapshot(Struct, kw_only=True):
     ``swa_available_size``, ``size``, ``size_full``, ``size_swa``. ``new_pages``: ``new_pages_available(f, s)`` for f and s in
     0, 1, and exactly what is available on that side, and one more (row-major over ``new_pages_grid``), empty where the family has none.
 
+    Further families (contract_paged_swa §6 to §9) use the same fields, and these:
+
+    | family | ``full`` | ``swa``, ``mapping`` | besides |
+    |---|---|---|---|
+    | pure-swa | the one token pool | None; the constant identity | ``group``: the composite's own pile |
+    | swa-ring | FULL pool | the idle SWA pool; all 0 and the sentinel | ``queries`` also ``free_request_slots``, the caller's own count |
+    | hisparse | logical pool | None, None | ``device``: the device pool, ``device_mapping``: ``H`` whole; ``queries`` ``available_size``, ``size``, ``size_full``, ``logical_available_size``, ``device_available_size`` (the two pools' own); ``group`` None |
+    | hisparse-dsv4 | logical FULL pool | logical SWA pool, ``M``; the piles are the logical allocator's | ``device``, ``device_mapping``; ``group``: the allocator's own pile ``G``; ``device_full_pile``: its ``FULL_SET``; ``queries`` ``available_size``, ``full_available_size``, ``swa_available_size``, ``size``, ``size_full``, ``size_swa``, ``logical_available_size``, ``device_available_size`` |
+    | page-interleave | ``free``, ``staged``, ``page_pile`` empty but for the inherited ``PIDS`` (``page_pile``); ``group``; ``available`` is ``available_size()``; ``staged_count`` is 0 | None, None | ``classes``: ``C[r]`` in order; ``class_staged``: ``CR[r]``; ``queries`` ``available_size``, ``size``, ``aggregate_free_size``, ``least_full_class`` |
+    | mamba-slots | ``free``: ``free_slots``; ``group`` None | None, None | ``prepared``: what is left of the iterator ``IT`` in order, None where there is none; ``queries`` ``available_size``, ``size`` |
+
     ``overwritten``: the guards around the allocator's buffers that were written to, in words; empty where none was, or where
     there are none. Never predicted.
     """
@@ -113,6 +128,12 @@ class Snapshot(Struct, kw_only=True):
     full_only_pile: list[list[int]] = []
     queries: dict[str, int]
     new_pages: list[bool]
+    device: PoolState | None = None
+    device_mapping: list[int] | None = None
+    device_full_pile: list[list[int]] = []
+    classes: list[list[int]] | None = None
+    class_staged: list[list[int]] = []
+    prepared: list[int] | None = None
     overwritten: list[str] = []
 
 

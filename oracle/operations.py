@@ -15,6 +15,16 @@ from typing import Literal
 
 from msgspec import Struct
 
+from oracle.family_operations import AllocCyclic as AllocCyclic
+from oracle.family_operations import AllocGroupBegin as AllocGroupBegin
+from oracle.family_operations import AllocGroupEnd as AllocGroupEnd
+from oracle.family_operations import DeviceBuffer as DeviceBuffer
+from oracle.family_operations import FreeDevice as FreeDevice
+from oracle.family_operations import FreeDeviceBuffer as FreeDeviceBuffer
+from oracle.family_operations import LogicalExtend as LogicalExtend
+from oracle.family_operations import RotatedExtend as RotatedExtend
+from oracle.family_operations import SlotReserve as SlotReserve
+from oracle.family_operations import SpecScratch as SpecScratch
 from oracle.operation_base import Base as Base
 from oracle.operation_base import Unit as Unit
 from oracle.unified_operations import BandTranslate as BandTranslate
@@ -296,16 +306,27 @@ Operation = (
     | Flush | FlushDeferred | Capacity | EvictForAlloc | StateAlloc | StateFree | StateRoom
     | BandTranslate | Gate | BeginForward | FireEvent | Reserve | BindReserved | CancelReserved
     | FinishLoad | MakeRoom
+    | LogicalExtend | DeviceBuffer | FreeDeviceBuffer | FreeDevice | SpecScratch | SlotReserve
+    | RotatedExtend | AllocCyclic | AllocGroupBegin | AllocGroupEnd
 )  # fmt: skip
 
 STATIC = frozenset({"token", "paged", "hybrid-swa"})
 UNIFIED = frozenset({"unified-swa", "unified-mamba-swa", "unified-mamba"})
-EVERYWHERE = STATIC | UNIFIED
+TIERED = frozenset({"hisparse", "hisparse-dsv4"})
+INTERLEAVED = frozenset({"page-interleave"})
+STATES_ONLY = frozenset({"mamba-slots"})
+FURTHER = frozenset({"pure-swa", "swa-ring"}) | TIERED | INTERLEAVED | STATES_ONLY
+EVERYWHERE = STATIC | UNIFIED | FURTHER
+WITH_ROWS = EVERYWHERE - STATES_ONLY
 HYBRID = frozenset({"hybrid-swa"})
 PEERED = frozenset({"hybrid-swa", "unified-swa", "unified-mamba-swa"})
+TWO_SIDED = PEERED | {"pure-swa", "swa-ring", "hisparse-dsv4"}
+"""The families whose calls know an SWA side, whether or not its slots are peers."""
+TAILED = PEERED | {"swa-ring", "hisparse-dsv4"}
 UNIFIED_PEERED = UNIFIED & PEERED
 STATEFUL = frozenset({"unified-mamba-swa", "unified-mamba"})
 FLOATING = frozenset({"unified-mamba-swa"})
+GROWING = WITH_ROWS - INTERLEAVED
 
 
 class Kind(Struct, frozen=True):
@@ -319,33 +340,35 @@ class Kind(Struct, frozen=True):
 
 OPERATION_TABLE: tuple[Kind, ...] = (
     Kind(Alloc, EVERYWHERE, weight=1),
-    Kind(Extend, EVERYWHERE, weight=8),
-    Kind(ExtendTail, PEERED, weight=5),
-    Kind(Decode, EVERYWHERE, weight=5),
-    Kind(Fork, EVERYWHERE, weight=2),
+    Kind(Extend, GROWING, weight=8),
+    Kind(ExtendTail, TAILED, weight=5),
+    Kind(Decode, GROWING, weight=5),
+    Kind(Fork, WITH_ROWS, weight=2),
     Kind(Load, HYBRID, weight=3),
     Kind(Recover, HYBRID, weight=4),
     Kind(TransferPeers, HYBRID, weight=6),
     Kind(ReturnPeers, HYBRID, weight=2),
     Kind(ClearMapping, HYBRID, weight=4),
-    Kind(Translate, HYBRID, weight=2),
-    Kind(Evict, PEERED, weight=6),
+    Kind(Translate, HYBRID | {"pure-swa", "swa-ring", "hisparse-dsv4"}, weight=2),
+    Kind(Evict, TWO_SIDED, weight=6),
     Kind(Free, EVERYWHERE, weight=7),
-    Kind(FreeSegment, EVERYWHERE, weight=8),
-    Kind(FreeSegments, EVERYWHERE, weight=6),
+    Kind(FreeSegment, WITH_ROWS, weight=8),
+    Kind(FreeSegments, WITH_ROWS, weight=6),
     Kind(FreePages, frozenset({"token", "paged"}), weight=3),
     Kind(Release, EVERYWHERE, weight=5),
     Kind(StaleFree, EVERYWHERE, hostile=True, weight=4),
     Kind(RawFree, EVERYWHERE, hostile=True, weight=2),
     Kind(EmptyFree, EVERYWHERE, weight=2),
-    Kind(GroupBegin, EVERYWHERE, weight=4),
-    Kind(GroupEnd, EVERYWHERE, weight=4),
-    Kind(Merge, STATIC, weight=2),
+    Kind(GroupBegin, WITH_ROWS, weight=4),
+    Kind(GroupEnd, WITH_ROWS, weight=4),
+    Kind(Merge, STATIC | INTERLEAVED | {"swa-ring"}, weight=2),
     Kind(Clear, EVERYWHERE, weight=1),
-    Kind(Resize, STATIC, weight=1),
+    Kind(Resize, STATIC | {"pure-swa"}, weight=1),
     Kind(Backup, STATIC, weight=1),
     Kind(Restore, STATIC, weight=1),
-    Kind(Misuse, frozenset({"token", "hybrid-swa"}), hostile=True, weight=1),
+    Kind(
+        Misuse, frozenset({"token", "hybrid-swa"}) | FURTHER - STATES_ONLY, hostile=True, weight=1
+    ),
     Kind(Flush, UNIFIED, weight=6),
     Kind(FlushDeferred, STATEFUL, weight=1),
     Kind(Capacity, UNIFIED_PEERED, weight=5),
@@ -362,6 +385,16 @@ OPERATION_TABLE: tuple[Kind, ...] = (
     Kind(CancelReserved, UNIFIED_PEERED, weight=2),
     Kind(FinishLoad, UNIFIED_PEERED, weight=2),
     Kind(MakeRoom, FLOATING, weight=1),
+    Kind(LogicalExtend, TIERED, weight=4),
+    Kind(DeviceBuffer, TIERED, weight=6),
+    Kind(FreeDeviceBuffer, TIERED, weight=4),
+    Kind(FreeDevice, TIERED, weight=3),
+    Kind(SpecScratch, frozenset({"hisparse"}), weight=1),
+    Kind(SlotReserve, frozenset({"hisparse"}), weight=1),
+    Kind(RotatedExtend, INTERLEAVED, weight=8),
+    Kind(AllocCyclic, INTERLEAVED, weight=4),
+    Kind(AllocGroupBegin, STATES_ONLY, weight=5),
+    Kind(AllocGroupEnd, STATES_ONLY, weight=4),
 )
 """Every operation that a generator may draw (``Drain`` ends a trace and is not drawn)."""
 
