@@ -13,13 +13,27 @@ from msgspec import Struct
 
 from oracle.call import Call
 from oracle.contract import Contract
-from oracle.geometry import BANDS, WITH_PEERS, Geometry
+from oracle.family_sizes import COMPRESSION
+from oracle.geometry import BANDS, WITH_DEVICE, WITH_PEERS, Geometry
 from oracle.legality import UNALIGNED_START, Breaches
 from oracle.observation import Outcome
-from oracle.operations import Alloc, Backup, Base, Decode, Extend, ExtendTail, Load, Restore, Unit
+from oracle.operations import (
+    TWO_SIDED,
+    Alloc,
+    Backup,
+    Base,
+    Decode,
+    Extend,
+    ExtendTail,
+    Load,
+    Restore,
+    Unit,
+)
 from oracle.ownership import Ownership
 
 LARGEST_AMOUNT_PAGES = 8
+SWA_FORMS = frozenset({"free_swa", "free_swa_segment"})
+FULL_ONLY_FORMS = frozenset({"free_full", "free_full_segment"})
 ALLOCATING = (Alloc, Extend, ExtendTail, Decode, Load, Backup, Restore)
 
 
@@ -39,7 +53,8 @@ class Caller:
 
     ``may_break``: the preconditions that the caller may break, None for all of them, empty for a legal caller.
     ``available_full``, ``available_swa``, ``available_joint`` (both at once, where that is not their minimum) and
-    ``available_states`` are the public available sizes in slots, noted by the runner after each operation.
+    ``available_states`` are the public available sizes in slots, noted by the runner after each operation; so is
+    ``available_device``.
     """
 
     def __init__(
@@ -55,6 +70,16 @@ class Caller:
         self.page_size = geometry.page_size
         self.hybrid = geometry.family in WITH_PEERS
         """Whether FULL slots have peers."""
+        self.two_sided = geometry.family in TWO_SIDED
+        """Whether frees of an SWA side exist."""
+        self.tiered = geometry.family in WITH_DEVICE
+        """Whether slots have a place on a device."""
+        self.compressed = geometry.family == "hisparse-dsv4"
+        """Whether several slots share one place on the device."""
+        self.ringed = geometry.family == "swa-ring"
+        """Whether each request needs a request slot, which has the ring of its window."""
+        self.device_page = self.page_size // COMPRESSION if self.compressed else self.page_size
+        """Slots on a page of the device."""
         self.bands = BANDS.get(geometry.family, ())
         self.unified = bool(self.bands)
         self.books = Ownership(geometry.page_size)
@@ -66,16 +91,20 @@ class Caller:
         self.available_swa = geometry.size_swa if self.hybrid else geometry.size
         self.available_joint: int | None = None
         self.available_states = 0
+        self.available_device = 0
 
     def plan(self, operation: Base) -> Plan:
         """The calls of ``operation``, one after the other; each wants the outcome of the last."""
         from oracle.planning import planner_of
         from oracle.planning.moves import guarded
+        from oracle.planning.rings import with_request_slots
 
         self.saved_is_valid = self.saved_is_valid and isinstance(operation, ALLOCATING)
         self.books.written.clear()
         self.books.loaded_peers.clear()
         plan = planner_of(type(operation), self.geometry.family)(self, operation)
+        if self.ringed:
+            return with_request_slots(self, plan)
         return guarded(self, plan) if self.unified else plan
 
     def allows(self, breaches: Iterable[str]) -> bool:
@@ -97,9 +126,17 @@ class Caller:
         available = queries.get("available_size", 0)
         self.available_full = queries.get("full_available_size", available)
         self.available_swa = queries.get("swa_available_size", available)
+        if self.ringed:
+            self.available_swa = self.available_full
+        self.available_device = queries.get("device_available_size", 0)
         if self.unified:
             self.available_joint = available
             self.available_states = queries.get("state_schedulable_size", 0)
+
+    def gives_back(self, method: str) -> bool:
+        """Whether a free by ``method`` gives the slots themselves back, and not their peers only (§6.3, §6.8)."""
+        keeping = FULL_ONLY_FORMS if self.geometry.family == "pure-swa" else SWA_FORMS
+        return method not in keeping
 
     def start_breaches(self, start_pos: int) -> Breaches:
         """Breaches of "a segment starts on a page", where that is asked for (§3, §13.2)."""

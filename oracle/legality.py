@@ -35,6 +35,13 @@ MISUSE = "misuse"
 RESTORE_AFTER_FREES = "restore-after-frees"
 GUARDED_MOVE = "guarded-move"
 UNBOUND_RESERVATION = "unbound-reservation"
+UNBACKED_PARTIAL_PAGE = "unbacked-partial-page"
+INCOMPLETE_BACKING = "incomplete-backing"
+BACKING_LEFT = "backing-left"
+UNALIGNED_BUFFER = "unaligned-buffer"
+DEVICE_TOO_SMALL = "device-too-small"
+UNALIGNED_PREFIX = "unaligned-prefix"
+OTHER_CLASS = "other-class"
 
 BREACHES: Breaches = (
     STALE,
@@ -60,6 +67,13 @@ BREACHES: Breaches = (
     RESTORE_AFTER_FREES,
     GUARDED_MOVE,
     UNBOUND_RESERVATION,
+    UNBACKED_PARTIAL_PAGE,
+    INCOMPLETE_BACKING,
+    BACKING_LEFT,
+    UNALIGNED_BUFFER,
+    DEVICE_TOO_SMALL,
+    UNALIGNED_PREFIX,
+    OTHER_CLASS,
 )
 """Every precondition that a caller can break, by name."""
 

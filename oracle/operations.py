@@ -23,6 +23,7 @@ from oracle.family_operations import FreeDevice as FreeDevice
 from oracle.family_operations import FreeDeviceBuffer as FreeDeviceBuffer
 from oracle.family_operations import LogicalExtend as LogicalExtend
 from oracle.family_operations import RotatedExtend as RotatedExtend
+from oracle.family_operations import RotatedPart as RotatedPart
 from oracle.family_operations import SlotReserve as SlotReserve
 from oracle.family_operations import SpecScratch as SpecScratch
 from oracle.operation_base import Base as Base
@@ -291,6 +292,7 @@ class Misuse(Base, frozen=True, tag="misuse"):
         "tail-batch",
         "tail-too-long",
         "uneven-mapping",
+        "resize-refused",
     ] = "extend-on-slots"
 
 

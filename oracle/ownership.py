@@ -30,6 +30,14 @@ class Stale:
     in_open_group: bool
 
 
+@dataclass(frozen=True)
+class DeviceBuffer:
+    """Slots of the device pool that a request holds as its buffer (families with a device)."""
+
+    identity: int
+    slots: tuple[int, ...]
+
+
 class Ownership:
     """The caller's books. Pages are ``slot // page_size``; at page size 1 a page is a slot."""
 
@@ -62,6 +70,18 @@ class Ownership:
         """The move gates that are installed, as band and number."""
         self.events = 0
         """How many forward passes were launched: their events are 0 to this - 1."""
+        self.device_backed: set[int] = set()
+        """What has a place on the device: logical slots (hisparse), compressed ids (hisparse-dsv4)."""
+        self.buffers: list[DeviceBuffer] = []
+        """Device buffers that are held, the newest last."""
+        self.returned_buffers: list[DeviceBuffer] = []
+        """Device buffers that went back, the newest last."""
+        self.first_class: dict[int, int] = {}
+        """Request -> class of the first page of its row (page-interleave)."""
+        self.request_slots = 0
+        """How many request slots are taken (swa-ring)."""
+        self.preparing = False
+        """Whether states are taken out in advance (mamba-slots)."""
         self._identity = 0
 
     def newest(self, index: int) -> Request | None:
@@ -165,3 +185,8 @@ class Ownership:
         self.states.clear()
         self.reservations.clear()
         self.loading = False
+        self.device_backed.clear()
+        self.returned_buffers += self.buffers
+        self.buffers.clear()
+        self.first_class.clear()
+        self.preparing = False

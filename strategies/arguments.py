@@ -78,6 +78,25 @@ BIASES: dict[tuple[type, str], Values] = {
     (op.StateRoom, "count"): (*FEW, 9, 14, 20),
     (op.Gate, "state"): ("closed", "open", "absent", "absent"),
     (op.Reserve, "pages"): FEW,
+    (op.LogicalExtend, "request"): (0, 1, 0, 2, 1, 3),
+    (op.LogicalExtend, "unit"): _UNITS,
+    (op.DeviceBuffer, "page"): _MOSTLY_FIRST,
+    (op.DeviceBuffer, "pages"): NUMBERS,
+    (op.DeviceBuffer, "need"): FEW,
+    (op.DeviceBuffer, "odd"): RARELY,
+    (op.FreeDeviceBuffer, "buffer"): FEW,
+    (op.FreeDeviceBuffer, "again"): (False, False, False, True),
+    (op.SpecScratch, "cap"): FEW,
+    (op.SpecScratch, "buffer"): FEW,
+    (op.SpecScratch, "odd"): RARELY,
+    (op.RotatedPart, "request"): (0, 1, 0, 2, 0, 1, 3, 0, 4, 5),
+    (op.RotatedPart, "unit"): ("pages", "pages", "tokens", "edge", "pages", "left"),
+    (op.RotatedPart, "base"): FEW,
+    (op.RotatedPart, "moved"): (False, False, False, False, True),
+    (op.AllocCyclic, "start"): FEW,
+    (op.AllocCyclic, "unit"): _UNITS,
+    (op.AllocGroupBegin, "amount"): FEW,
+    (op.AllocGroupBegin, "unit"): ("tokens", "tokens", "tokens", "left", "pages", "edge"),
 }
 """The fields that are not drawn evenly, by struct and name. Repeated values are drawn more often; the first is the simplest."""
 
@@ -99,6 +118,10 @@ LEGAL_VALUES: dict[tuple[type, str], Values] = {
     (op.FreeSegment, "shift"): (0,),
     (op.FreeSegments, "arrangement"): ("ascending",),
     (op.StateFree, "stale"): (False,),
+    (op.DeviceBuffer, "odd"): (0,),
+    (op.FreeDeviceBuffer, "again"): (False,),
+    (op.SpecScratch, "odd"): (0,),
+    (op.RotatedPart, "moved"): (False,),
 }
 """What is left of a field when every other value would break the contract."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from oracle import legality
 from oracle.contract import Contract
-from oracle.geometry import BANDS, WITH_PEERS, Geometry
+from oracle.geometry import BANDS, WITH_DEVICE, WITH_PEERS, Geometry
 
 HYBRID_ONLY = frozenset(
     {
@@ -24,6 +24,28 @@ HYBRID_ONLY = frozenset(
         legality.FREED_ROW_MAPPED,
     }
 )
+TIERED_ONLY = frozenset(
+    {
+        legality.UNBACKED_PARTIAL_PAGE,
+        legality.INCOMPLETE_BACKING,
+        legality.BACKING_LEFT,
+        legality.UNALIGNED_BUFFER,
+        legality.DEVICE_TOO_SMALL,
+    }
+)
+INTERLEAVED_ONLY = frozenset({legality.UNALIGNED_PREFIX, legality.OTHER_CLASS})
+NO_PEERS_PASSED_ON = frozenset(
+    {
+        legality.INCOMPLETE_PEERS,
+        legality.PEER_OVERWRITTEN,
+        legality.LIVE_MAPPING_CLEARED,
+        legality.FREED_ROW_MAPPED,
+    }
+)
+"""What a hisparse-dsv4 allocator gives no occasion for: it has no calls that set or clear its mapping."""
+NO_GROUP = frozenset({legality.NESTED_GROUP, legality.UNBALANCED_GROUP_END})
+STATES_ONLY = frozenset({legality.STALE, legality.RAW_SLOTS, legality.DUPLICATE_SLOTS})
+"""All that can be got wrong with an allocator of states."""
 NOT_UNIFIED = frozenset(
     {
         legality.UNALIGNED_TAIL,
@@ -76,7 +98,7 @@ def possible_breaches(geometry: Geometry, contract: Contract) -> tuple[str, ...]
     Those that are to be chosen more often are repeated.
     """
     hybrid, pages = geometry.family in WITH_PEERS, geometry.page_size > 1
-    unified = geometry.family in BANDS
+    unified, tiered = geometry.family in BANDS, geometry.family in WITH_DEVICE
     impossible = set(SLOTS_ONLY if pages else PAGES_ONLY)
     if not hybrid:
         impossible |= HYBRID_ONLY
@@ -84,8 +106,9 @@ def possible_breaches(geometry: Geometry, contract: Contract) -> tuple[str, ...]
         impossible |= NOT_UNIFIED
     if geometry.family == "paged":
         impossible.add(legality.MISUSE)
-    elif not unified:
+    elif not unified and not tiered:
         impossible.add(legality.UNALIGNED_NEED)
+    impossible |= _elsewhere(geometry)
     if not unified or geometry.bytes_shared.lazy:
         impossible.add(legality.GUARDED_MOVE)
     if not (unified and hybrid):
@@ -94,6 +117,23 @@ def possible_breaches(geometry: Geometry, contract: Contract) -> tuple[str, ...]
         impossible.add(legality.RESTORE_AFTER_FREES)
     possible = [breach for breach in legality.BREACHES if breach not in impossible]
     return tuple(breach for breach in possible for _ in range(OFTEN.get(breach, 1)))
+
+
+def _elsewhere(geometry: Geometry) -> set[str]:
+    """The breaches that only families other than this one give occasion for."""
+    family = geometry.family
+    if family == "mamba-slots":
+        return set(legality.BREACHES) - STATES_ONLY
+    elsewhere: set[str] = set()
+    if family not in WITH_DEVICE:
+        elsewhere |= TIERED_ONLY
+    if family != "page-interleave":
+        elsewhere |= INTERLEAVED_ONLY
+    if family == "hisparse-dsv4":
+        elsewhere |= NO_PEERS_PASSED_ON
+    if family == "hisparse":
+        elsewhere |= NO_GROUP | {legality.BACKING_LEFT}
+    return elsewhere
 
 
 def chosen_breaches(

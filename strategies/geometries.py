@@ -10,9 +10,19 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from msgspec import UNSET
 
 from oracle.contract import Contract
-from oracle.geometry import ALL_FAMILIES, BANDS, Family, Geometry
+from oracle.family_sizes import COMPRESSION, FamilySizes
+from oracle.geometry import (
+    ALL_FAMILIES,
+    BANDS,
+    SINGLE_SLOTS,
+    TWO_POOLS,
+    WITH_DEVICE,
+    Family,
+    Geometry,
+)
 from strategies.unified_geometries import make_unified_geometry, unified_arguments
 
 DRAWN_FAMILIES: tuple[Family, ...] = ALL_FAMILIES
@@ -31,6 +41,18 @@ SPARE = (0, 0, 0, 1, -1)
 """Slots beyond the last whole page: none, one, or (-1) one less than a page."""
 
 
+RATIOS = (2, 1, 2, 3, 4)
+"""Logical slots for each device slot."""
+
+RANKS = (2, 3, 2, 4, 1, 2, 8)
+"""Classes of pages."""
+
+MOST_PAGES_OF_A_PART = 8
+"""Pages of one rank or of the device, of which the whole allocator has several times as many."""
+
+REQUEST_SLOTS = (4, 2, 3, 1, 6, 8)
+
+
 def geometry_arguments(
     family: Family, contract: Contract, geometry: Geometry | None = None
 ) -> dict[str, SearchStrategy[Any]]:
@@ -43,14 +65,37 @@ def geometry_arguments(
         "pages": st.sampled_from(PAGES),
         "need_sort": st.booleans(),
     }
-    if family != "token":
+    if family == "mamba-slots":
+        del arguments["need_sort"]
+    if family not in SINGLE_SLOTS:
         sizes = POWERS_OF_TWO if contract.power_of_two_pages else POWERS_OF_TWO + OTHERS
-        arguments["page_size"] = st.sampled_from(sizes)
-        arguments["spare"] = st.sampled_from(SPARE)
-    if family == "hybrid-swa":
+        arguments["page_size"] = st.sampled_from([n for n in sizes if _fits(family, n)])
+        arguments["spare"] = st.sampled_from(SPARE if family != "page-interleave" else (0,))
+    if family in TWO_POOLS:
         arguments["pages_swa"] = st.sampled_from(PAGES)
         arguments["spare_swa"] = st.sampled_from(SPARE)
-    return arguments
+    return arguments | _size_arguments(family)
+
+
+def _fits(family: Family, page_size: int) -> bool:
+    if family == "swa-ring":
+        return page_size > 1
+    return family != "hisparse-dsv4" or page_size % COMPRESSION == 0
+
+
+def _size_arguments(family: Family) -> dict[str, SearchStrategy[Any]]:
+    if family == "swa-ring":
+        return {
+            "request_slots": st.sampled_from(REQUEST_SLOTS),
+            "ring": st.sampled_from((3, 1, 4, 9, 16, 64)),
+        }
+    if family == "hisparse":
+        return {"ratio": st.sampled_from(RATIOS)}
+    if family == "hisparse-dsv4":
+        return {"pages_device": st.sampled_from(PAGES), "spare_device": st.sampled_from(SPARE)}
+    if family == "page-interleave":
+        return {"ranks": st.sampled_from(RANKS)}
+    return {}
 
 
 def make_geometry(family: Family, **drawn: Any) -> Geometry:
@@ -64,21 +109,29 @@ def _make_static_geometry(
     family: Family,
     *,
     pages: int,
-    need_sort: bool,
+    need_sort: bool = False,
     page_size: int = 1,
     spare: int = 0,
     pages_swa: int = 0,
     spare_swa: int = 0,
+    pages_device: int = 0,
+    spare_device: int = 0,
+    **counts: int,
 ) -> Geometry:
-    """Pools of fixed sizes. ``pages`` of the token family are pairs of slots."""
-    if family == "token":
+    """Pools of fixed sizes. ``pages`` of families with page size 1 are pairs of slots; ``counts`` go to ``FamilySizes``."""
+    if family in SINGLE_SLOTS:
         pages *= 2
+    if family == "hisparse-dsv4":
+        counts["device_size"] = _slots(pages_device, page_size // COMPRESSION, spare_device)
+    if family in WITH_DEVICE or family == "page-interleave":
+        pages = min(pages, MOST_PAGES_OF_A_PART)
     return Geometry(
         family=family,
         size=_slots(pages, page_size, spare),
         page_size=page_size,
-        size_swa=_slots(pages_swa, page_size, spare_swa) if family == "hybrid-swa" else 0,
+        size_swa=_slots(pages_swa, page_size, spare_swa) if family in TWO_POOLS else 0,
         need_sort=need_sort,
+        sizes=FamilySizes(**counts) if counts else UNSET,
     )
 
 

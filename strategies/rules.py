@@ -34,6 +34,17 @@ NEEDED_METHODS: dict[type[op.Base], frozenset[str]] = {
     op.FireEvent: frozenset({"fire_event"}),
     op.BindReserved: frozenset({"set_full_to_swa_mapping"}),
     op.FinishLoad: frozenset({"finish_load"}),
+    op.Translate: frozenset({"translate_loc_from_full_to_swa"}),
+    op.LogicalExtend: frozenset({"alloc_logical_only"}),
+    op.DeviceBuffer: frozenset({"alloc_device_buffer"}),
+    op.FreeDeviceBuffer: frozenset({"free_hisparse_indices"}),
+    op.FreeDevice: frozenset({"free_hisparse"}),
+    op.SpecScratch: frozenset({"configure_spec_scratch"}),
+    op.SlotReserve: frozenset({"request_slot_reserve"}),
+    op.RotatedExtend: frozenset({"alloc_extend"}),
+    op.AllocCyclic: frozenset({"alloc_cyclic"}),
+    op.AllocGroupBegin: frozenset({"alloc_group_begin"}),
+    op.AllocGroupEnd: frozenset({"alloc_group_end"}),
 }
 """The methods without which an operation can do nothing, where its fields do not name its method."""
 

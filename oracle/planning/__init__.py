@@ -10,11 +10,14 @@ from oracle.geometry import BANDS, Family
 from oracle.planning import (
     allocations,
     capacity,
+    device,
     frees,
     lifecycle,
     mapping,
     moves,
+    rotation,
     segments,
+    state_groups,
     states,
 )
 
@@ -71,19 +74,40 @@ for _kind, _planner in (
     (op.CancelReserved, moves.plan_cancel_reserved),
     (op.FinishLoad, moves.plan_finish_load),
     (op.MakeRoom, moves.plan_make_room),
+    (op.LogicalExtend, allocations.plan_logical_extend),
+    (op.DeviceBuffer, device.plan_device_buffer),
+    (op.FreeDeviceBuffer, device.plan_free_device_buffer),
+    (op.FreeDevice, device.plan_free_device),
+    (op.SpecScratch, device.plan_spec_scratch),
+    (op.SlotReserve, device.plan_slot_reserve),
+    (op.RotatedExtend, rotation.plan_rotated_extend),
+    (op.AllocCyclic, rotation.plan_alloc_cyclic),
+    (op.AllocGroupBegin, state_groups.plan_alloc_group_begin),
+    (op.AllocGroupEnd, state_groups.plan_alloc_group_end),
 ):
     _register(_kind, _planner)
 
+
+OWN_PLANNERS: dict[tuple[type[op.Base], str], Planner] = {}
+"""Planners that one family has in place of the common one."""
+
+
+def _register_own(kind: type[op.Base], family: Family, planner: Any) -> None:
+    OWN_PLANNERS[kind, family] = planner
+
+
+_register_own(op.Alloc, "page-interleave", rotation.plan_rotated_alloc)
 
 _FAMILIES = {kind.operation: kind.families for kind in op.OPERATION_TABLE}
 
 
 def planner_of(kind: type[op.Base], family: Family) -> Planner:
-    """The planner of an operation; one that makes no call where a unified family, or every other one, lacks the operation."""
+    """The planner of an operation; one that makes no call where the family lacks the operation."""
     families = _FAMILIES.get(kind, op.EVERYWHERE)
-    if family not in families and (family in BANDS or families <= op.UNIFIED):
+    lacks = family not in families
+    if lacks and (family in BANDS or family in op.FURTHER or not families & op.STATIC):
         return _plan_nothing
-    return PLANNERS[kind]
+    return OWN_PLANNERS.get((kind, family), PLANNERS[kind])
 
 
 def _plan_nothing(_caller: Caller, _operation: op.Base) -> Plan:

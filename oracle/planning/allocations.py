@@ -9,6 +9,8 @@ from oracle import operations as op
 from oracle.call import Call
 from oracle.caller import Caller, Plan, Planned
 from oracle.ownership import Request
+from oracle.planning.device import back, unbacked
+from oracle.planning.rings import has_request_slots
 
 MOST_PARTS = 16
 
@@ -25,19 +27,21 @@ class _Growth(Struct):
 
 
 def plan_alloc(caller: Caller, operation: op.Alloc) -> Plan:
-    """A new request; hybrid allocators with pages have no ``alloc``, so it becomes an extend (§6.2)."""
+    """A new request; hybrid allocators and those with a device have no ``alloc`` with pages, so it becomes an extend (§6.2, §7)."""
     amount = caller.slots_of(operation.amount, operation.unit)
-    if caller.hybrid and caller.page_size > 1 and not caller.unified:
+    if _has_no_alloc(caller):
         yield from _grow_together(caller, [_Growth(None, 0, amount)], False)
         return
     if operation.unit == "tokens":
         amount = -(-amount // caller.page_size) * caller.page_size
     breaches = (legality.UNALIGNED_NEED,) if amount % caller.page_size else ()
-    outcome = yield Planned(Call(method="alloc", need=amount), breaches)
+    call = Call(method="alloc", need=amount)
+    outcome = yield Planned(call, breaches)
     if outcome.value:
         caller.books.grow(
             caller.books.open_request(), outcome.value, peered=_peers(caller, outcome.value)
         )
+        back(caller, call.method, outcome.value)
 
 
 def plan_extend(caller: Caller, operation: op.Extend) -> Plan:
@@ -47,7 +51,8 @@ def plan_extend(caller: Caller, operation: op.Extend) -> Plan:
         request = caller.books.newest(part.request - 1) if part.request > 0 else None
         if request is not None and any(growth.request is request for growth in batch):
             continue
-        if request is not None and not caller.allows(_growing(caller, request)):
+        growing = _growing(caller, request, "alloc_extend") if request is not None else []
+        if not caller.allows(growing):
             continue
         prefix = len(request.slots) if request is not None else 0
         amount = caller.slots_of(part.amount, part.unit, room=-prefix % caller.page_size)
@@ -63,11 +68,11 @@ def plan_decode(caller: Caller, operation: op.Decode) -> Plan:
     batch = [
         _Growth(request, len(request.slots), 1)
         for request in chosen
-        if request is not None and caller.allows(_growing(caller, request))
+        if request is not None and caller.allows(_growing(caller, request, "alloc_decode"))
     ]
     if not batch:
         return
-    if caller.page_size == 1:
+    if caller.page_size == 1 and not caller.tiered:
         yield from _grow_together(caller, batch, False)
         return
     call = Call(
@@ -80,7 +85,7 @@ def plan_decode(caller: Caller, operation: op.Decode) -> Plan:
 
 def plan_extend_tail(caller: Caller, operation: op.ExtendTail) -> Plan:
     """Tail preallocation of one request, a new one or one whose row ends on a page boundary (§6.2)."""
-    if not caller.hybrid or caller.page_size == 1:
+    if not caller.two_sided or caller.page_size == 1:
         return
     size = caller.page_size
     request = caller.books.newest(operation.request - 1) if operation.request > 0 else None
@@ -93,6 +98,8 @@ def plan_extend_tail(caller: Caller, operation: op.ExtendTail) -> Plan:
     if operation.aligned and tail:
         start = (sequence - tail) // size * size
         tail = max(0, sequence - max(start, -(-prefix // size) * size))
+    if request is None and not has_request_slots(caller, 1):
+        return
     breaches = _tail_breaches(caller, request, sequence - tail if tail else 0)
     growth = _Growth(request, prefix, amount)
     call = Call(
@@ -111,7 +118,9 @@ def plan_extend_tail(caller: Caller, operation: op.ExtendTail) -> Plan:
             peered = _bound_with_tail(
                 caller, request, outcome.value, sequence - tail if tail else sequence
             )
-        caller.books.grow(request, outcome.value, peered=peered)
+        caller.books.grow(request, outcome.value, peered=peered if caller.hybrid else ())
+        if not caller.hybrid:
+            return
         if tail and (sequence - tail) % size and not caller.unified:
             caller.books.straddled.update(slot // size for slot in peered)
 
@@ -123,9 +132,28 @@ def plan_fork(caller: Caller, operation: op.Fork) -> Plan:
     if request is None or not whole:
         return
     pages = 1 + operation.pages % whole
-    if request.gone.isdisjoint(range(pages)):
+    if request.gone.isdisjoint(range(pages)) and has_request_slots(caller, 1):
         caller.books.share(request, pages)
+        if request.identity in caller.books.first_class:
+            fork = caller.books.requests[-1]
+            caller.books.first_class[fork.identity] = caller.books.first_class[request.identity]
     yield from ()
+
+
+def plan_logical_extend(caller: Caller, operation: op.LogicalExtend) -> Plan:
+    """A request grows by slots without a place on the device (§7)."""
+    request = caller.books.newest(operation.request - 1) if operation.request > 0 else None
+    prefix = len(request.slots) if request is not None else 0
+    amount = caller.slots_of(operation.amount, operation.unit, room=-prefix % caller.page_size)
+    growth = _Growth(request, prefix, amount)
+    call = Call(
+        method="alloc_logical_only",
+        prefix_lens=(prefix,),
+        seq_lens=(prefix + amount,),
+        last_loc=(growth.last_loc(),),
+        extend_num_tokens=amount,
+    )
+    yield from _hand_out(caller, [growth], call)
 
 
 def plan_load(caller: Caller, operation: op.Load) -> Plan:
@@ -142,8 +170,10 @@ def plan_load(caller: Caller, operation: op.Load) -> Plan:
 def _tail_breaches(caller: Caller, request: Request | None, tail_start: int) -> list[str]:
     """Unified bands bind whole pages, so a tail may start anywhere and a partial page go on (contract_unified §8)."""
     if caller.unified:
-        return _growing(caller, request) if request is not None else []
-    breaches = []
+        return _growing(caller, request, "alloc_extend_swa_tail") if request is not None else []
+    breaches: list[str] = []
+    if not caller.hybrid:
+        return breaches
     if tail_start % caller.page_size:
         breaches.append(legality.UNALIGNED_TAIL)
     if request is not None and len(request.slots) % caller.page_size:
@@ -166,8 +196,15 @@ def _bound_with_tail(
     return (slots[:old] if bound else ()) + new
 
 
-def _growing(caller: Caller, request: Request) -> list[str]:
-    return legality.continuing(caller.books, request, hybrid=caller.hybrid)
+def _has_no_alloc(caller: Caller) -> bool:
+    if caller.page_size == 1:
+        return False
+    return caller.ringed or caller.tiered or (caller.hybrid and not caller.unified)
+
+
+def _growing(caller: Caller, request: Request, method: str) -> list[str]:
+    found = legality.continuing(caller.books, request, hybrid=caller.hybrid)
+    return found + unbacked(caller, request, method)
 
 
 def _peers(caller: Caller, slots: tuple[int, ...]) -> tuple[int, ...]:
@@ -176,12 +213,12 @@ def _peers(caller: Caller, slots: tuple[int, ...]) -> tuple[int, ...]:
 
 def _grow_together(caller: Caller, batch: list[_Growth], count_pages: bool) -> Plan:
     total = sum(growth.amount for growth in batch)
-    if caller.page_size == 1 and caller.geometry.family != "paged":
+    if caller.page_size == 1 and caller.geometry.family not in ("paged", "hisparse"):
         yield from _hand_out(caller, batch, Call(method="alloc", need=total))
         return
     size = caller.page_size
     pages = sum(-(-(g.prefix + g.amount) // size) - -(-g.prefix // size) for g in batch)
-    counted = count_pages and not (caller.hybrid or caller.unified)
+    counted = count_pages and caller.geometry.family in ("token", "paged")
     counted = counted and caller.contract.takes_page_count
     call = Call(
         method="alloc_extend",
@@ -195,8 +232,13 @@ def _grow_together(caller: Caller, batch: list[_Growth], count_pages: bool) -> P
 
 
 def _hand_out(caller: Caller, batch: list[_Growth], call: Call) -> Plan:
+    if not has_request_slots(caller, sum(growth.request is None for growth in batch)):
+        return
     breaches = [
-        name for growth in batch if growth.request for name in _growing(caller, growth.request)
+        name
+        for growth in batch
+        if growth.request
+        for name in _growing(caller, growth.request, call.method)
     ]
     outcome = yield Planned(call, tuple(dict.fromkeys(breaches)))
     if outcome.value is None:
@@ -211,3 +253,4 @@ def _hand_out(caller: Caller, batch: list[_Growth], call: Call) -> Plan:
             if caller.unified and caller.hybrid:
                 peered = _bound_with_tail(caller, request, slots, 0)
             caller.books.grow(request, slots, peered=peered)
+            back(caller, call.method, slots)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from oracle import legality
 from oracle import operations as op
 from oracle.call import Call
-from oracle.caller import Caller, Plan, Planned
+from oracle.caller import SWA_FORMS, Caller, Plan, Planned
 from oracle.ownership import Request
+from oracle.planning.device import free_breaches, unback
 
 MOST_RAW_SLOTS = 64
 SEGMENT_FORMS = ("free_segment", "free_swa_segment", "free_full_segment")
-SWA_FORMS = ("free_swa", "free_swa_segment")
 
 
 def plan_free(caller: Caller, operation: op.Free) -> Plan:
     """Any slots of a row: whole pages go, whichever of their slots are named (§5.5, §6.3)."""
     request = caller.books.newest(operation.request)
-    if request is None or (operation.method == "free_swa" and not caller.hybrid):
+    if request is None or (operation.method == "free_swa" and not caller.two_sided):
         return
     first = operation.first % len(request.slots)
     count = 1 + operation.count % (len(request.slots) - first)
@@ -29,6 +29,7 @@ def plan_free(caller: Caller, operation: op.Free) -> Plan:
     pages = range(first // size, (first + count - 1) // size + 1)
     breaches = _set_breaches(caller, request, pages, operation.method)
     breaches += legality.distinct(caller.books, slots)
+    breaches += free_breaches(caller, slots, operation.method)
     call = Call(
         method=operation.method,
         slots=tuple(slots),
@@ -41,7 +42,8 @@ def plan_free(caller: Caller, operation: op.Free) -> Plan:
     caller.books.remember(request.slots[first : first + count], first)
     if caller.hybrid and operation.method != "free_full":
         caller.books.unpeer(slots)
-    if operation.method != "free_swa":
+    unback(caller, slots, operation.method)
+    if caller.gives_back(operation.method):
         caller.books.give_back(request, pages)
 
 
@@ -69,7 +71,7 @@ def plan_free_pages(caller: Caller, operation: op.FreePages) -> Plan:
 def plan_stale_free(caller: Caller, operation: op.StaleFree) -> Plan:
     """What was freed is freed again: the caller kept an index it no longer owns."""
     stale = caller.books.stale
-    if not stale or (operation.method in SWA_FORMS and not caller.hybrid):
+    if not stale or (operation.method in SWA_FORMS and not caller.two_sided):
         return
     entry = stale[-1 - operation.age % len(stale)]
     yield from _unowned(
@@ -79,7 +81,7 @@ def plan_stale_free(caller: Caller, operation: op.StaleFree) -> Plan:
 
 def plan_raw_free(caller: Caller, operation: op.RawFree) -> Plan:
     """Slots that were never handed out: the padding slot, a negative one, a duplicate."""
-    if operation.method in SWA_FORMS and not caller.hybrid:
+    if operation.method in SWA_FORMS and not caller.two_sided:
         return
     last = caller.geometry.full_slots - 1
     slots = tuple(max(-1, min(slot, last)) for slot in operation.slots[:MOST_RAW_SLOTS])
@@ -88,7 +90,7 @@ def plan_raw_free(caller: Caller, operation: op.RawFree) -> Plan:
 
 def plan_empty_free(caller: Caller, operation: op.EmptyFree) -> Plan:
     """A free of nothing is an identity, except that some forms check the alignment first (§0)."""
-    if operation.method in SWA_FORMS and not caller.hybrid:
+    if operation.method in SWA_FORMS and not caller.two_sided:
         return
     start_pos = operation.start_pos % (4 * caller.page_size)
     segment_form = operation.method in SEGMENT_FORMS

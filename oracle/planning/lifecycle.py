@@ -8,12 +8,17 @@ from oracle import legality
 from oracle import operations as op
 from oracle.call import Call, Pool
 from oracle.caller import Caller, Plan, Planned
+from oracle.planning.device import free_buffers
 from oracle.planning.moves import give_back_states_and_loads
 from oracle.planning.segments import release
+from oracle.planning.state_groups import plan_alloc_group_end
 
 
 def plan_group_begin(caller: Caller, _operation: op.GroupBegin) -> Plan:
     """Open a free group; one that is open already refuses (§3)."""
+    if caller.geometry.family == "hisparse":
+        yield Planned(Call(method="free_group_begin"))  # No group at all (§7.1).
+        return
     nested = caller.books.group_open
     outcome = yield Planned(
         Call(method="free_group_begin"), (legality.NESTED_GROUP,) if nested else ()
@@ -24,7 +29,7 @@ def plan_group_begin(caller: Caller, _operation: op.GroupBegin) -> Plan:
 
 def plan_group_end(caller: Caller, _operation: op.GroupEnd) -> Plan:
     """Close the group; with none open nothing is freed (§3)."""
-    unbalanced = not caller.books.group_open
+    unbalanced = not caller.books.group_open and caller.geometry.family != "hisparse"
     if unbalanced and caller.unified:
         return  # What that does is nobody's promise (contract_unified §9).
     breaches = (legality.UNBALANCED_GROUP_END,) if unbalanced else ()
@@ -41,7 +46,7 @@ def plan_flush_deferred(_caller: Caller, _operation: op.FlushDeferred) -> Plan:
 def plan_merge(caller: Caller, operation: op.Merge) -> Plan:
     """Merge and sort one pool; a composite has no lists of its own to merge (§1)."""
     pool: Pool = "composite"
-    if caller.hybrid:
+    if caller.hybrid or caller.ringed:
         pool = "swa" if operation.swa else "full"
     yield Planned(Call(method="merge_and_sort_free", pool=pool))
 
@@ -60,11 +65,15 @@ def plan_resize(caller: Caller, operation: op.Resize) -> Plan:
     def shrunk(full_size: int, pages: int) -> int:
         return size * (1 + (pages - 1) % (full_size // size)) if pages else full_size
 
+    size_swa = shrunk(caller.geometry.size_swa, operation.swa) if caller.hybrid else 0
+    if caller.geometry.family == "pure-swa":
+        # One pool that is resized twice: the second size stays (§6.8).
+        size_swa = shrunk(caller.geometry.size, operation.swa)
     outcome = yield Planned(
         Call(
             method="resize",
             size=shrunk(caller.geometry.size, operation.full),
-            size_swa=shrunk(caller.geometry.size_swa, operation.swa) if caller.hybrid else 0,
+            size_swa=size_swa,
         )
     )
     if not outcome.error:
@@ -106,26 +115,36 @@ def plan_drain(caller: Caller, _operation: op.Drain) -> Plan:
         caller.books.close_group()
     if caller.unified:
         yield from give_back_states_and_loads(caller)
+    if caller.books.preparing:
+        yield from plan_alloc_group_end(caller, op.AllocGroupEnd())
     while caller.books.requests:
         request = caller.books.requests[-1]
         yield from release(caller, request)
         if request in caller.books.requests:
             return
+    yield from free_buffers(caller, None)
 
 
 def _misused(caller: Caller, what: str) -> Call | None:
-    size = caller.page_size
+    size, family = caller.page_size, caller.geometry.family
     one = {"prefix_lens": (0,), "seq_lens": (1,), "last_loc": (-1,), "extend_num_tokens": 1}
-    if size == 1 and caller.geometry.family != "paged":
+    decode = Call(method="alloc_decode", seq_lens=(1,), last_loc=(-1,))
+    if size == 1 and family not in ("paged", "hisparse", "page-interleave"):
         if what == "extend-on-slots":
             return Call(method="alloc_extend", **one)  # type: ignore[arg-type]
         if what == "decode-on-slots":
-            return Call(method="alloc_decode", seq_lens=(1,), last_loc=(-1,))
-    if caller.hybrid and what == "uneven-mapping":
+            return decode
+    if family == "page-interleave":
+        return {
+            "alloc-on-pages": Call(method="alloc", need=size),
+            "decode-on-slots": decode,
+            "resize-refused": Call(method="resize", size=caller.geometry.size),
+        }.get(what)
+    if (caller.hybrid or family == "pure-swa") and what == "uneven-mapping":
         return Call(method="set_full_to_swa_mapping", slots=(size, size + 1), peers=(size,))
-    if caller.hybrid and size > 1:
-        if what == "alloc-on-pages":
-            return Call(method="alloc", need=size)
+    if what == "alloc-on-pages" and size > 1 and (caller.two_sided or caller.tiered):
+        return Call(method="alloc", need=size)
+    if (caller.hybrid or caller.ringed) and size > 1:
         if what == "tail-batch":
             return Call(
                 method="alloc_extend_swa_tail",
@@ -137,4 +156,6 @@ def _misused(caller: Caller, what: str) -> Call | None:
             )
         if what == "tail-too-long":
             return Call(method="alloc_extend_swa_tail", swa_tail_len=2, **one)  # type: ignore[arg-type]
+    if family == "pure-swa" and what in ("tail-batch", "tail-too-long"):
+        return Call(method="alloc_extend_swa_tail", swa_tail_len=1, **one)  # type: ignore[arg-type]
     return None

@@ -114,7 +114,7 @@ def plan_clear_mapping(caller: Caller, operation: op.ClearMapping) -> Plan:
 def plan_translate(caller: Caller, operation: op.Translate) -> Plan:
     """Looking up changes nothing; the sentinel's slot -1 gives -1 (§6)."""
     request = caller.books.newest(operation.request)
-    if not caller.hybrid or request is None:
+    if request is None or not caller.has("translate_loc_from_full_to_swa"):
         return
     slots = _slots(request, operation.first, operation.count)
     if operation.sentinel:

@@ -10,6 +10,7 @@ from oracle.call import Call, Method, Segment
 from oracle.caller import Caller, Plan, Planned
 from oracle.legality import Breaches
 from oracle.ownership import Request
+from oracle.planning.device import free_breaches, free_buffers, unback
 
 MOST_RUNS = 8
 
@@ -17,7 +18,7 @@ MOST_RUNS = 8
 def plan_evict(caller: Caller, operation: op.Evict) -> Plan:
     """The window moves on: the first pages of the row that have peers lose them (§6.3, §11.2)."""
     request = caller.books.newest(operation.request)
-    if request is None or not caller.hybrid:
+    if request is None or not caller.two_sided:
         return
     pages: list[int] = []
     for page in range(caller.books.page_count(request)):
@@ -35,8 +36,9 @@ def plan_evict(caller: Caller, operation: op.Evict) -> Plan:
 def plan_free_segment(caller: Caller, operation: op.FreeSegment) -> Plan:
     """One segment, with its faults: an end inside a page (legal), a start off the page boundary (not)."""
     request = caller.books.newest(operation.request)
-    direct = operation.direct and caller.hybrid and operation.method == "free_segment"
-    if request is None or (operation.method == "free_swa_segment" and not caller.hybrid):
+    direct = operation.direct and operation.method == "free_segment"
+    direct = direct and "free_segment" in caller.contract.pool_methods and caller.two_sided
+    if request is None or (operation.method == "free_swa_segment" and not caller.two_sided):
         return
     size = caller.page_size
     count = caller.books.page_count(request)
@@ -49,6 +51,7 @@ def plan_free_segment(caller: Caller, operation: op.FreeSegment) -> Plan:
     touched = range(page, page + pages)
     method: Method = operation.method
     breaches = _breaches(caller, request, touched, "free_full_segment" if direct else method)
+    breaches += tuple(free_breaches(caller, slots[shift:], method))
     breaches = caller.start_breaches(page * size + shift) + breaches
     call = Call(
         method=method,
@@ -62,6 +65,7 @@ def plan_free_segment(caller: Caller, operation: op.FreeSegment) -> Plan:
     outcome = yield Planned(call, breaches)
     if outcome.error:
         return
+    unback(caller, slots[shift:], method)
     _settle(caller, request, touched, "free_full_segment" if direct else method)
     waits = caller.books.group_open and caller.contract.segment_start == "anywhere"
     if waits and len(slots) % size and not direct:
@@ -105,8 +109,11 @@ def plan_free_segments(caller: Caller, operation: op.FreeSegments) -> Plan:
         wide=operation.wide,
         overwrite=operation.overwrite,
     )
+    named = [slot for segment in call.segments for slot in segment.slots]
+    breaches += tuple(free_breaches(caller, named, _singular(operation.method)))
     outcome = yield Planned(call, breaches)
     if not outcome.error:
+        unback(caller, named, _singular(operation.method))
         _settle(caller, request, touched, _singular(operation.method))
 
 
@@ -122,6 +129,8 @@ def release(
 ) -> Plan:
     """Tombstoned parts first, then the parts with peers, each in one plural call; odd pages (unaligned tails) as a set."""
     books = caller.books
+    if caller.tiered:
+        yield from free_buffers(caller, request)
     kept = [page for page in range(books.page_count(request)) if page not in request.gone]
     own = [page for page in kept if books.holders[books.page_of(request, page)] == 1]
     dead = [page for page in own if not legality.unmapped(books, request, [page])]
@@ -130,37 +139,49 @@ def release(
         dead, alive = [], own
     odd = [page for page in own if page not in dead and page not in alive]
     shared = [page for page in kept if page not in own]
-    for pages, plural in ((dead, "free_full_segments"), (alive, "free_segments")):
+    if caller.compressed and dead:
+        yield from _free_places(caller, request, dead)
+    parts: tuple[tuple[list[int], op.PluralMethod], ...] = (
+        (dead, "free_full_segments"),
+        (alive, "free_segments"),
+    )
+    for pages, plural in parts:
         if pages:
             call = _release_call(caller, request, pages, plural, wide, overwrite)
             outcome = yield Planned(call)
             if outcome.error:
                 return
+            unback(caller, _slots_of(caller, request, pages), _singular(plural))
             _unpeer_and_remember(caller, request, pages)
     if odd:
-        slots = tuple(slot for page in odd for slot in books.page_slots(request, page))
+        slots = _slots_of(caller, request, odd)
         call = Call(method="free", slots=slots, wide=wide, overwrite=overwrite)
         # Pages of one tail share SWA pages, so what another row still holds of it loses its peers too.
         outcome = yield Planned(call, tuple(legality.whole(books, request, shared)))
         if outcome.error:
             return
+        unback(caller, slots, "free")
         _unpeer_and_remember(caller, request, odd)
     books.give_back(request, [*own, *shared])
 
 
 def _release_call(
-    caller: Caller, request: Request, pages: list[int], plural: str, wide: bool, overwrite: bool
+    caller: Caller,
+    request: Request,
+    pages: list[int],
+    plural: op.PluralMethod,
+    wide: bool,
+    overwrite: bool,
 ) -> Call:
     """The plural segment form, or the nearest older form where the target does not have it (§13.1)."""
-    method: Method = "free_full_segments" if plural == "free_full_segments" else "free_segments"
     runs = _runs(pages)
-    if caller.has(method):
+    if caller.has(plural):
         segments = tuple(_segment(caller, request, run) for run in runs)
-        return Call(method=method, segments=segments, wide=wide, overwrite=overwrite)
+        return Call(method=plural, segments=segments, wide=wide, overwrite=overwrite)
     older: Method = (
         "free_full" if plural == "free_full_segments" and caller.has("free_full") else "free"
     )
-    slots = tuple(slot for page in pages for slot in caller.books.page_slots(request, page))
+    slots = _slots_of(caller, request, pages)
     return Call(method=older, slots=slots, wide=wide, overwrite=overwrite)
 
 
@@ -180,6 +201,19 @@ def _free_swa_pages(
     outcome = yield Planned(call)
     if not outcome.error:
         _settle(caller, request, pages, "free_swa_segment")
+
+
+def _free_places(caller: Caller, request: Request, pages: list[int]) -> Plan:
+    """A FULL-only free leaves the device alone (contract_paged_swa §7.2), so what the pages have there goes back before it."""
+    slots = _slots_of(caller, request, pages)
+    if free_breaches(caller, slots, "free_full_segment"):
+        outcome = yield Planned(Call(method="free_hisparse", slots=slots))
+        if not outcome.error:
+            unback(caller, slots, "free_hisparse")
+
+
+def _slots_of(caller: Caller, request: Request, pages: list[int]) -> tuple[int, ...]:
+    return tuple(slot for page in pages for slot in caller.books.page_slots(request, page))
 
 
 def _runs(pages: list[int]) -> list[range]:
@@ -229,5 +263,5 @@ def _settle(caller: Caller, request: Request, pages: range | list[int], method: 
             caller.books.remember(slots, run.start * caller.page_size)
     else:
         _unpeer_and_remember(caller, request, list(pages))
-    if method != "free_swa_segment":
+    if caller.gives_back(method):
         caller.books.give_back(request, list(pages))

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import UnsetType
 from msgspec.structs import fields, replace
 
+from oracle.family_sizes import USED, FamilySizes
 from oracle.geometry import BANDS, LEVELS, Geometry
 from oracle.operations import Operation
 from oracle.trace import Trace
@@ -59,6 +61,8 @@ def shrink_geometry(search: Search) -> None:
     for candidate in _smaller_pages(search.best):
         if search.accepts(candidate):
             break
+    for sizes in _smaller_counts(search.best.geometry):
+        search.accepts(replace(search.best, geometry=replace(search.best.geometry, sizes=sizes)))
     for geometry in _smaller_pools(search.best.geometry):
         if _is_smaller(geometry, search.best.geometry):
             search.accepts(replace(search.best, geometry=geometry))
@@ -105,11 +109,34 @@ def _with_pages(trace: Trace, page_size: int, *, scaled: bool) -> Trace:
         page_size=page_size,
         size=geometry.size // old * page_size,
         size_swa=geometry.size_swa // old * page_size,
+        sizes=_scaled_sizes(geometry, page_size),
     )
     if not scaled:
         return replace(trace, geometry=smaller)
     operations = tuple(_scaled(operation, page_size, old) for operation in trace.operations)
     return replace(trace, geometry=smaller, operations=operations)
+
+
+def _scaled_sizes(geometry: Geometry, page_size: int) -> FamilySizes | UnsetType:
+    """The sizes that only some families have, for as many pages of another size."""
+    sizes, old = geometry.sizes, geometry.page_size
+    if isinstance(sizes, UnsetType):
+        return sizes
+    return replace(
+        sizes,
+        device_size=sizes.device_size * page_size // old,
+        ring=min(sizes.ring, page_size),
+    )
+
+
+def _smaller_counts(geometry: Geometry) -> Iterator[FamilySizes]:
+    """Each of them alone: as small as can be, half, one less."""
+    sizes = geometry.family_sizes
+    for name in USED.get(geometry.family, ()):
+        value = getattr(sizes, name)
+        for fewer in dict.fromkeys((1, 2, value // 2, value - 1)):
+            if 1 <= fewer < value:
+                yield replace(sizes, **{name: fewer})
 
 
 def _smaller_pools(geometry: Geometry) -> Iterator[Geometry]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
+from oracle.errors import UsageError
 from oracle.finding import Finding
 from oracle.operations import Operation
 from oracle.trace import Trace
@@ -55,6 +56,8 @@ class Search:
         if self.is_spent or key in self._tried:
             return False
         self._tried.add(key)
+        if not _can_be_built(candidate):
+            return False
         self.runs += 1
         findings = self._run(candidate)
         ends = [finding.index + 1 for finding in findings if finding.kind != "hazard"]
@@ -74,6 +77,15 @@ class Search:
     def accepts_operations(self, operations: Sequence[Operation]) -> bool:
         """The same for the best trace with other operations."""
         return self.accepts(replace(self.best, operations=tuple(operations)))
+
+
+def _can_be_built(trace: Trace) -> bool:
+    """Smaller pages or pools are not always an allocator of the same family."""
+    try:
+        trace.geometry.check()
+    except UsageError:
+        return False
+    return True
 
 
 def _key_of(trace: Trace) -> bytes:
