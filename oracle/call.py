@@ -62,6 +62,9 @@ Method = Literal[
     "alloc_cyclic",
     "alloc_group_begin",
     "alloc_group_end",
+    "evict_out_of_window",
+    "free_row_segments",
+    "free_row",
 ]
 Pool = Literal["composite", "full", "swa", "state"]
 Gate = Literal["closed", "open", "absent"]
@@ -73,6 +76,20 @@ class Segment(Struct, frozen=True):
 
     slots: tuple[int, ...]
     start_pos: int
+
+
+class RowCursors(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The cursors of one request's row, in slots (contract_paged_swa §11.1).
+
+    ``protected``: the tree owns what lies below it; ``floor``: what lies below is never evicted by the window; ``evicted``: the peers
+    from the dead lower bound up to here are gone; ``committed`` and ``allocated``: how much of the row counts, how long it is.
+    """
+
+    protected: int = 0
+    floor: int = 0
+    evicted: int = 0
+    committed: int = 0
+    allocated: int = 0
 
 
 class TreeRow(Struct, frozen=True):
@@ -135,6 +152,9 @@ class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     | request_slot_reserve | ``need`` (prefill length in slots), ``slot_held`` |
     | alloc_extend (page-interleave) | as above and ``rotation_bases``, one for each request |
     | alloc_cyclic | ``start_class``, ``need`` (slots) |
+    | evict_out_of_window (callers, §11.2) | ``slots``: the whole row, ``cursors``, ``pre_len``, ``window``, ``sharing``, ``retain_floor``, ``interval`` |
+    | free_row_segments (callers, §11.3) | ``segments``, ``evicted``, ``dead_lo`` |
+    | free_row (callers, §11.3) | ``slots``: the whole row, ``cursors``, ``ranges`` of positions |
     | alloc_group_begin | ``need`` (states) |
     | alloc_group_end | |
     | alloc_physical (band) | ``need`` (slots) |
@@ -179,5 +199,14 @@ class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     slot_held: bool = False
     rotation_bases: tuple[int | None, ...] = ()
     start_class: int = 0
+    cursors: RowCursors = RowCursors()
+    pre_len: int = 0
+    window: int = 0
+    sharing: bool = True
+    retain_floor: int | None = None
+    interval: int = 1
+    evicted: int = 0
+    dead_lo: int = 0
+    ranges: tuple[tuple[int, int], ...] = ()
     wide: bool = True
     overwrite: bool = False

@@ -12,6 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from oracle.family_methods import FAMILY_METHODS, FAMILY_POOL_METHODS
+from oracle.geometry import TWO_POOLS
 from oracle.unified_methods import UNIFIED_BAND_METHODS, UNIFIED_METHODS
 
 Pile = Literal["plain", "swa-set", "swa-pages", "full-only", "full-group"]
@@ -169,10 +170,10 @@ def current_contract(family: str, *, power_of_two_pages: bool = False) -> Contra
             methods=FAMILY_METHODS[family],
             pool_methods=FAMILY_POOL_METHODS.get(family, frozenset()),
             invariants=frozenset({PEER_MAPPED, PEER_RELEASED})
-            if family in ("swa-ring", "hisparse-dsv4")
+            if family in TWO_POOLS
             else frozenset(),
             power_of_two_pages=power_of_two_pages,
-            has_counter=family in ("swa-ring", "hisparse-dsv4"),
+            has_counter=family in TWO_POOLS,
             has_debug=family not in ("pure-swa", "mamba-slots"),
         )
     return Contract(

@@ -71,6 +71,22 @@ FAMILY_METHODS: dict[str, frozenset[str]] = {
         "clear",
         "resize",
     },
+    "hybrid-rows": _FREES
+    | _SWA_FREES
+    | _GROUP
+    | {
+        "alloc",
+        "alloc_extend",
+        "alloc_decode",
+        "alloc_extend_swa_tail",
+        "set_full_to_swa_mapping",
+        "clear_full_to_swa_mapping",
+        "translate_loc_from_full_to_swa",
+        "clear",
+        "evict_out_of_window",
+        "free_row_segments",
+        "free_row",
+    },
     "mamba-slots": frozenset({"alloc", "free", "alloc_group_begin", "alloc_group_end", "clear"}),
 }
 """The calls on the allocator itself. ``take_request_slots`` and ``return_request_slots`` are the caller's own pool of request
@@ -78,5 +94,6 @@ slots; methods that the family refuses (``NotImplementedError``) are among them,
 
 FAMILY_POOL_METHODS: dict[str, frozenset[str]] = {
     "swa-ring": frozenset({"free_segment", "merge_and_sort_free"}),
+    "hybrid-rows": frozenset({"alloc", "free", "free_segment", "merge_and_sort_free"}),
 }
 """The calls on a pool below (``Call.pool`` full)."""

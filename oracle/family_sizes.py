@@ -24,6 +24,7 @@ class FamilySizes(
     | swa-ring | ``request_slots``: how many requests there is a ring for; ``ring``: what the KV pool publishes as its ring size |
     | hisparse | ``ratio``: logical slots for each device slot (``Geometry.size`` is the device's) |
     | hisparse-dsv4 | ``device_size``: slots on the device, of ``page_size / 4`` slots a page (``Geometry.size`` and ``size_swa`` are the logical allocator's) |
+    | hybrid-rows | ``window``: slots of the sliding window that the callers evict by (§11) |
     | page-interleave | ``ranks``: how many classes of pages (``Geometry.size`` is one rank's) |
     """
 
@@ -32,6 +33,7 @@ class FamilySizes(
     ratio: int = 0
     device_size: int = 0
     ranks: int = 0
+    window: int = 0
 
 
 USED: dict[str, tuple[str, ...]] = {
@@ -39,6 +41,7 @@ USED: dict[str, tuple[str, ...]] = {
     "hisparse": ("ratio",),
     "hisparse-dsv4": ("device_size",),
     "page-interleave": ("ranks",),
+    "hybrid-rows": ("window",),
 }
 """The fields that each family uses, all of them at least 1."""
 

@@ -27,6 +27,7 @@ Family = Literal[
     "hisparse-dsv4",
     "page-interleave",
     "mamba-slots",
+    "hybrid-rows",
 ]
 Level = Literal["off", "warn", "strict"]
 
@@ -43,9 +44,10 @@ FURTHER_FAMILIES: tuple[Family, ...] = (
     "hisparse-dsv4",
     "page-interleave",
     "mamba-slots",
+    "hybrid-rows",
 )
 """Pools of fixed sizes that fewer models use: all layers sliding, a ring for each request, a device below a larger logical
-pool, pages in classes by rank, states only."""
+pool, pages in classes by rank, states only; and a hybrid allocator with the row-level code of its callers on top."""
 
 ALL_FAMILIES: tuple[Family, ...] = FAMILIES + UNIFIED_FAMILIES + FURTHER_FAMILIES
 
@@ -63,11 +65,11 @@ BANDS: dict[Family, tuple[BandName, ...]] = {
 """The pools of each unified family."""
 
 WITH_PEERS: frozenset[Family] = frozenset(
-    {"hybrid-swa", "unified-swa", "unified-mamba-swa", "hisparse-dsv4"}
+    {"hybrid-swa", "unified-swa", "unified-mamba-swa", "hisparse-dsv4", "hybrid-rows"}
 )
 """The families whose FULL slots have peers in an SWA pool."""
 
-TWO_POOLS: frozenset[Family] = frozenset({"hybrid-swa", "swa-ring", "hisparse-dsv4"})
+TWO_POOLS: frozenset[Family] = frozenset({"hybrid-swa", "swa-ring", "hisparse-dsv4", "hybrid-rows"})
 """The families of fixed pools that have an SWA pool beside the FULL one (in a ring it lies idle)."""
 
 LEVELS: tuple[Level, ...] = ("off", "warn", "strict")

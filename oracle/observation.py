@@ -48,7 +48,7 @@ class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     size (n,), a plan (full, swa) in slots. ``evicted``: what was taken from the tree, in order.
 
     ``resolved``: the rotation bases after the call where the call takes some (§9 resolves a None in place); -1 for one that is
-    still None.
+    still None. Of a call on a row (§11) the cursor of what was evicted, as the only element.
 
     ``costs``: what a probe saw, None without one; never predicted.
     """
@@ -113,6 +113,7 @@ class Snapshot(Struct, kw_only=True):
     | hisparse | logical pool | None, None | ``device``: the device pool, ``device_mapping``: ``H`` whole; ``queries`` ``available_size``, ``size``, ``size_full``, ``logical_available_size``, ``device_available_size`` (the two pools' own); ``group`` None |
     | hisparse-dsv4 | logical FULL pool | logical SWA pool, ``M``; the piles are the logical allocator's | ``device``, ``device_mapping``; ``group``: the allocator's own pile ``G``; ``device_full_pile``: its ``FULL_SET``; ``queries`` ``available_size``, ``full_available_size``, ``swa_available_size``, ``size``, ``size_full``, ``size_swa``, ``logical_available_size``, ``device_available_size`` |
     | page-interleave | ``free``, ``staged``, ``page_pile`` empty but for the inherited ``PIDS`` (``page_pile``); ``group``; ``available`` is ``available_size()``; ``staged_count`` is 0 | None, None | ``classes``: ``C[r]`` in order; ``class_staged``: ``CR[r]``; ``queries`` ``available_size``, ``size``, ``aggregate_free_size``, ``least_full_class`` |
+    | hybrid-rows | all as in the hybrid-swa family: the layer above keeps no state of its own | | |
     | mamba-slots | ``free``: ``free_slots``; ``group`` None | None, None | ``prepared``: what is left of the iterator ``IT`` in order, None where there is none; ``queries`` ``available_size``, ``size`` |
 
     ``overwritten``: the guards around the allocator's buffers that were written to, in words; empty where none was, or where
