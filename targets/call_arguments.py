@@ -36,6 +36,11 @@ class Arguments:
         if fill is not None:
             fill(self, call)
 
+    def resolved(self) -> tuple[int, ...]:
+        """The rotation bases that were passed, as they are now, -1 for one that is open still (``Outcome.resolved``)."""
+        bases = self.named.get("rotation_bases", ())
+        return tuple(-1 if base is None else int(base) for base in bases)
+
     def overwrite(self) -> None:
         """Fill every tensor that was passed with zeros, as the owner of a row does when it reuses it."""
         for tensor in self._tensors:
@@ -73,6 +78,8 @@ def _extend(arguments: Arguments, call: Call) -> None:
         arguments.positional.append(call.swa_tail_len)
     elif call.num_new_pages is not None:
         arguments.named["num_new_pages"] = call.num_new_pages
+    if call.rotation_bases:
+        arguments.named["rotation_bases"] = list(call.rotation_bases)
 
 
 def _decode(arguments: Arguments, call: Call) -> None:
@@ -92,6 +99,23 @@ def _segments(arguments: Arguments, call: Call) -> None:
     arguments.positional = [
         [(arguments.index(segment.slots), segment.start_pos) for segment in call.segments]
     ]
+
+
+def _device_buffer(arguments: Arguments, call: Call) -> None:
+    arguments.positional = [arguments.index(call.slots), call.need]
+
+
+def _spec_scratch(arguments: Arguments, call: Call) -> None:
+    arguments.positional = [call.need]
+    arguments.named["device_buffer_size"] = call.device_buffer
+
+
+def _slot_reserve(arguments: Arguments, call: Call) -> None:
+    arguments.named.update(has_req_pool_slot=call.slot_held, prefill_tokens=call.need)
+
+
+def _cyclic(arguments: Arguments, call: Call) -> None:
+    arguments.positional = [call.start_class, call.need]
 
 
 def _mapping(arguments: Arguments, call: Call) -> None:
@@ -126,4 +150,12 @@ _FILLERS: dict[str, Callable[[Arguments, Call], None]] = {
     "clear_full_to_swa_mapping": _slots,
     "translate_loc_from_full_to_swa": _slots,
     "resize": _config,
+    "alloc_logical_only": _extend,
+    "alloc_device_buffer": _device_buffer,
+    "free_hisparse": _slots,
+    "free_hisparse_indices": _slots,
+    "configure_spec_scratch": _spec_scratch,
+    "request_slot_reserve": _slot_reserve,
+    "alloc_cyclic": _cyclic,
+    "alloc_group_begin": _need,
 }

@@ -22,8 +22,10 @@ from targets.watching import watching, watching_now
 if TYPE_CHECKING:
     from oracle.call import Call
     from targets.hits import HitRecorder
+    from targets.request_slots import RequestSlots
 
 _INVARIANT_MESSAGE = re.compile(r"invariant-check FAILED \[([^\]]+)\]")
+_REQUEST_CALLS = {"take_request_slots": "take", "return_request_slots": "give_back"}
 _CONTRACT_ERRORS = (AssertionError, NotImplementedError, ValueError)
 
 
@@ -32,12 +34,14 @@ class Reach:
     """Where an allocator keeps what a call can be made on, and the states that it backed up.
 
     ``full`` and ``swa`` are the attribute names of a hybrid allocator's two sub-allocators. ``backups`` holds what
-    ``backup_state`` returned, the newest last: ``restore_state`` takes it from there. Use one ``Reach`` for each allocator.
+    ``backup_state`` returned, the newest last: ``restore_state`` takes it from there. ``request_slots`` is the caller's own pool
+    of request slots where there is one. Use one ``Reach`` for each allocator.
     """
 
     full: str = "full_attn_allocator"
     swa: str = "swa_attn_allocator"
     backups: list[Any] = field(default_factory=list)
+    request_slots: RequestSlots | None = None
 
     def subject(self, allocator: object, call: Call) -> Any:
         """The allocator or sub-allocator that ``call.pool`` names. Raises AttributeError when there is none."""
@@ -68,6 +72,8 @@ def perform(
             result = _invoke(allocator, call, arguments, reach)
         if isinstance(result, torch.Tensor):
             value, dtype = tuple(result.tolist()), str(result.dtype).removeprefix("torch.")
+        elif isinstance(result, int):
+            value = (int(result),)
         finish(device)
     except Exception as raised:  # noqa: BLE001 (everything an allocator raises is an observation)
         value, dtype = None, ""
@@ -83,6 +89,7 @@ def perform(
         hits=observe.hits,
         counted=observe.counts,
         dtype=dtype,
+        resolved=arguments.resolved(),
     )
 
 
@@ -99,6 +106,9 @@ def classify(raised: Exception) -> str:
 
 
 def _invoke(allocator: object, call: Call, arguments: Arguments, reach: Reach) -> Any:
+    if call.method in _REQUEST_CALLS:
+        assert reach.request_slots is not None, "only rings are counted in request slots"
+        return getattr(reach.request_slots, _REQUEST_CALLS[call.method])(call.need)
     method = getattr(reach.subject(allocator, call), call.method)
     if call.method == "backup_state":
         reach.backups.append(method())
