@@ -30,6 +30,14 @@ class Stale:
     in_open_group: bool
 
 
+@dataclass(frozen=True)
+class DeviceBuffer:
+    """A buffer that a request holds on the device: the slots of the device, in order."""
+
+    identity: int
+    slots: tuple[int, ...]
+
+
 class Ownership:
     """The caller's books. Pages are ``slot // page_size``; at page size 1 a page is a slot."""
 
@@ -62,6 +70,14 @@ class Ownership:
         """The move gates that are installed, as band and number."""
         self.events = 0
         """How many forward passes were launched: their events are 0 to this - 1."""
+        self.device_backed: set[int] = set()
+        """What has a place on the device: logical slots, or compressed ids (§7)."""
+        self.buffers: list[DeviceBuffer] = []
+        """The buffers that are held on the device, the newest last."""
+        self.first_class: dict[int, int] = {}
+        """Request -> the class of the first page of its row (§9)."""
+        self.request_slots = 0
+        """How many request slots are taken (§6, ring)."""
         self._identity = 0
 
     def newest(self, index: int) -> Request | None:
@@ -165,3 +181,7 @@ class Ownership:
         self.states.clear()
         self.reservations.clear()
         self.loading = False
+        self.device_backed.clear()
+        self.buffers.clear()
+        self.first_class.clear()
+        self.request_slots = 0
