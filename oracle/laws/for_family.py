@@ -9,6 +9,7 @@ from oracle.geometry import BANDS, Family, Geometry
 from oracle.laws.family_laws import FamilyLaws
 from oracle.laws.judgement import Laws
 from oracle.laws.pure_swa_laws import PureSwaLaws
+from oracle.laws.ring_laws import RingLaws
 from oracle.laws.state_slots_laws import StateSlotsLaws
 from oracle.laws.unified_laws import UnifiedLaws
 from oracle.laws.violation import Violation
@@ -37,6 +38,7 @@ class AnyLaws(Protocol):
 FURTHER: dict[Family, type[FamilyLaws]] = {
     "mamba-slots": StateSlotsLaws,
     "pure-swa": PureSwaLaws,
+    "swa-ring": RingLaws,
 }
 
 

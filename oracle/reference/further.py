@@ -11,6 +11,7 @@ from oracle.observation import Snapshot
 from oracle.reference.pure_swa import PureSwaPool
 from oracle.reference.signals import Signals
 from oracle.reference.state_slots import StateSlots
+from oracle.reference.swa_ring import SwaRingPool
 
 
 class Further(Protocol):
@@ -25,4 +26,5 @@ class Further(Protocol):
 FURTHER: dict[Family, Callable[[Geometry, Mode, Contract], Further]] = {
     "mamba-slots": StateSlots,
     "pure-swa": PureSwaPool,
+    "swa-ring": SwaRingPool,
 }
