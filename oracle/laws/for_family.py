@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from oracle.call import Call
 from oracle.geometry import BANDS, Family, Geometry
 from oracle.laws.family_laws import FamilyLaws
+from oracle.laws.interleave_laws import InterleaveLaws
 from oracle.laws.judgement import Laws
 from oracle.laws.pure_swa_laws import PureSwaLaws
 from oracle.laws.ring_laws import RingLaws
@@ -39,6 +40,7 @@ FURTHER: dict[Family, type[FamilyLaws]] = {
     "mamba-slots": StateSlotsLaws,
     "pure-swa": PureSwaLaws,
     "swa-ring": RingLaws,
+    "page-interleave": InterleaveLaws,
 }
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 from oracle.contract import Contract
 from oracle.geometry import Family, Geometry, Mode
 from oracle.observation import Snapshot
+from oracle.reference.page_interleave import PageInterleavePool
 from oracle.reference.pure_swa import PureSwaPool
 from oracle.reference.signals import Signals
 from oracle.reference.state_slots import StateSlots
@@ -27,4 +28,5 @@ FURTHER: dict[Family, Callable[[Geometry, Mode, Contract], Further]] = {
     "mamba-slots": StateSlots,
     "pure-swa": PureSwaPool,
     "swa-ring": SwaRingPool,
+    "page-interleave": PageInterleavePool,
 }

@@ -16,6 +16,7 @@ from oracle.observation import Outcome, Snapshot
 from oracle.reference.further import FURTHER, Further
 from oracle.reference.hybrid_state import SubPool, make_pool
 from oracle.reference.hybrid_swa import HybridPool
+from oracle.reference.page_interleave import PageInterleavePool
 from oracle.reference.pure_swa import PureSwaPool
 from oracle.reference.raised import PredictedError, UndefinedError, not_implemented
 from oracle.reference.signals import Signals
@@ -159,7 +160,14 @@ class Reference:
             hits=tuple(self._signals.hits),
             counted=self._signals.counted(),
             dtype="" if value is None or call.method in NUMBERS else "int64",
+            resolved=self._resolved(call),
         )
+
+    def _resolved(self, call: Call) -> tuple[int, ...]:
+        """The caller's rotation bases after a call that takes some, -1 for one that is still open."""
+        if call.method != "alloc_extend" or not isinstance(self._composite, PageInterleavePool):
+            return ()
+        return tuple(-1 if base is None else base for base in self._composite.bases)
 
 
 def make_reference(geometry: Geometry, mode: Mode, contract: Contract) -> Reference:
