@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from oracle.call import Call
-from oracle.geometry import BANDS, Geometry
+from oracle.geometry import BANDS, Family, Geometry
+from oracle.laws.family_laws import FamilyLaws
+from oracle.laws.interleave_laws import InterleaveLaws
 from oracle.laws.judgement import Laws
+from oracle.laws.pure_swa_laws import PureSwaLaws
+from oracle.laws.ring_laws import RingLaws
+from oracle.laws.state_slots_laws import StateSlotsLaws
 from oracle.laws.unified_laws import UnifiedLaws
 from oracle.laws.violation import Violation
 from oracle.observation import Outcome
@@ -31,6 +36,16 @@ class AnyLaws(Protocol):
         """Judge the state after a whole operation, all of whose calls are booked."""
 
 
+FURTHER: dict[Family, type[FamilyLaws]] = {
+    "mamba-slots": StateSlotsLaws,
+    "pure-swa": PureSwaLaws,
+    "swa-ring": RingLaws,
+    "page-interleave": InterleaveLaws,
+}
+
+
 def make_laws(geometry: Geometry) -> AnyLaws:
     """The laws for a new allocator of ``geometry``."""
-    return UnifiedLaws(geometry) if geometry.family in BANDS else Laws(geometry)
+    if geometry.family in BANDS:
+        return UnifiedLaws(geometry)
+    return FURTHER.get(geometry.family, Laws)(geometry)
