@@ -19,6 +19,12 @@ LETTERS = {
     "unified-swa": "u",
     "unified-mamba-swa": "x",
     "unified-mamba": "m",
+    "pure-swa": "s",
+    "swa-ring": "r",
+    "hisparse": "d",
+    "hisparse-dsv4": "c",
+    "page-interleave": "i",
+    "mamba-slots": "a",
 }
 
 
