@@ -14,16 +14,23 @@ from oracle.errors import TargetUnavailable, UsageError
 from oracle.geometry import Geometry
 from targets.request_slots import RequestSlots
 from targets.sglang.kv_pools import SubPool
-from targets.sglang.release import KV_DTYPE, Release, construct
+from targets.sglang.release import KV_DTYPE, Release, construct, takes
 from targets.sglang.tier_pools import CompressedPools, DevicePool
 
 CLASS_ROLES = {"pure-swa": "pure-swa", "swa-ring": "hybrid-swa"}
 """The families whose class has another role's name in ``targets.sglang.releases.LOCATIONS``; the others have their own."""
 
 
+CALLERS_OWN = frozenset({"take_request_slots", "return_request_slots"})
+"""The calls that change the caller's own pool of request slots and are no methods of an allocator."""
+
+
 def further_class(release: Release, family: str) -> Any:
-    """The class that serves ``family`` in the tree, None if no known module has it."""
-    return release.optional_class(CLASS_ROLES.get(family, family))
+    """The class that serves ``family`` in the tree, None if no known module has it (a ring: if it takes no request pool)."""
+    found = release.optional_class(CLASS_ROLES.get(family, family))
+    if family == "swa-ring" and not takes(found, "req_to_token_pool"):
+        return None
+    return found
 
 
 def make_further(
