@@ -85,11 +85,14 @@ def _logical(bench: Bench, length: int) -> tuple[int, ...]:
     return outcome.value or ()
 
 
-def _hisparse(bench: Bench) -> None:
+def _hisparse_without_a_place(bench: Bench) -> None:
     part = _logical(bench, 2)
     bench.extend((2, 4, part[-1]))
+
+
+def _hisparse(bench: Bench) -> None:
     row = bench.fresh(12)
-    bench.free(row[1:2], "free_hisparse")
+    bench.free(row[:4], "free_hisparse")
     bench.call("free_group_begin")
     bench.free(row[4:8])
     bench.call("free_group_end")
@@ -104,6 +107,10 @@ def _hisparse(bench: Bench) -> None:
     bench.call("configure_spec_scratch", need=6)
     bench.call("clear")
     bench.extend((0, 20, -1))
+
+
+def _hisparse_part_of_a_page(bench: Bench) -> None:
+    bench.free(bench.fresh(8)[1:2], "free_hisparse")
 
 
 def _hisparse_of_single_slots(bench: Bench) -> None:
@@ -127,6 +134,10 @@ def _hisparse_dsv4(bench: Bench) -> None:
     bench.extend((5, 8, row[-1]))
 
 
+def _dsv4_part_of_a_page(bench: Bench) -> None:
+    bench.free(bench.fresh(16)[:4], "free_hisparse")
+
+
 def _buffers_of_four(bench: Bench) -> None:
     bench.fresh(56)
     bench.call("alloc_device_buffer", slots=tuple(range(4, 18)), need=8)
@@ -145,10 +156,13 @@ TOURS: dict[str, list[tuple[Geometry, Tour]]] = {
     ],
     "hisparse": [
         (hisparse(), _hisparse),
+        (hisparse(), _hisparse_without_a_place),
+        (hisparse(), _hisparse_part_of_a_page),
         (hisparse(size=4, page_size=1), _hisparse_of_single_slots),
     ],
     "hisparse-dsv4": [
         (hisparse_dsv4(), _hisparse_dsv4),
+        (hisparse_dsv4(), _dsv4_part_of_a_page),
         (hisparse_dsv4(size=128, device_size=16, page_size=16), _buffers_of_four),
     ],
 }
