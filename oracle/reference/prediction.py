@@ -16,6 +16,7 @@ from oracle.observation import Outcome, Snapshot
 from oracle.reference.hybrid_state import SubPool, make_pool
 from oracle.reference.hybrid_swa import HybridPool
 from oracle.reference.raised import PredictedError, UndefinedError, not_implemented
+from oracle.reference.row_layer import RowPool
 from oracle.reference.signals import Signals
 
 # What a call returns is None or slots; the pools differ in class, not in how they are called.
@@ -51,6 +52,11 @@ _PERFORM: dict[str, Callable[[Any, Call], list[int] | None]] = {
         if isinstance(pool, HybridPool)
         else pool.resize(call.size)
     ),
+    "evict_out_of_window": lambda pool, call: pool.evict_out_of_window(call),
+    "free_row_segments": lambda pool, call: pool.free_row_segments(
+        call.segments, call.evicted, call.dead_lo
+    ),
+    "free_row": lambda pool, call: pool.free_row(call.slots, call.cursors, call.ranges),
 }
 
 
@@ -65,8 +71,9 @@ class Reference:
         self.undefined = ""
         self._contract = contract
         self._hybrid: HybridPool | None = None
-        if geometry.family == "hybrid-swa":
-            self._hybrid = HybridPool(geometry, mode, contract)
+        if geometry.family in ("hybrid-swa", "hybrid-rows"):
+            made = HybridPool if geometry.family == "hybrid-swa" else RowPool
+            self._hybrid = made(geometry, mode, contract)
             self._main: SubPool = self._hybrid.full
             self._signals = self._hybrid.signals
         else:
@@ -88,11 +95,11 @@ class Reference:
             value = self._perform(call)
             self._signals.end_call()
         except PredictedError as error:
-            return self._outcome(error=error.kind, message=str(error))
+            return self._outcome(call, error=error.kind, message=str(error))
         except UndefinedError as reason:
             self.undefined = str(reason)
-            return self._outcome()
-        return self._outcome(value)
+            return self._outcome(call)
+        return self._outcome(call, value)
 
     def snapshot(self) -> Snapshot:
         """The whole state; its lists are the reader's, their inner lists are shared and never change."""
@@ -123,7 +130,12 @@ class Reference:
         return pool, self._contract.pool_methods
 
     def _outcome(
-        self, value: list[int] | None = None, *, error: str = "", message: str = ""
+        self,
+        call: Call,
+        value: list[int] | None = None,
+        *,
+        error: str = "",
+        message: str = "",
     ) -> Outcome:
         return Outcome(
             value=None if value is None else tuple(value),
@@ -132,7 +144,14 @@ class Reference:
             hits=tuple(self._signals.hits),
             counted=self._signals.counted(),
             dtype="" if value is None else "int64",
+            resolved=self._resolved(call),
         )
+
+    def _resolved(self, call: Call) -> tuple[int, ...]:
+        """The evicted cursor after a window eviction, whether or not it raised."""
+        if call.method != "evict_out_of_window" or not isinstance(self._hybrid, RowPool):
+            return ()
+        return (self._hybrid.cursor,)
 
 
 def make_reference(geometry: Geometry, mode: Mode, contract: Contract) -> Reference:
