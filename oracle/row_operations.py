@@ -73,7 +73,10 @@ class OverAllocate(Base, frozen=True, tag="over-allocate"):
 
 
 class RollBack(Base, frozen=True, tag="roll-back"):
-    """``accepted`` slots of those that a request has too many count from now on; the whole pages beyond go back (§11.3)."""
+    """``accepted`` slots of those that a request has too many count from now on; the whole pages beyond go back (§11.3).
+
+    ``request``: which one of the requests that have too many. ``drift`` slots of the first page to go back are left out.
+    """
 
     request: int = 0
     accepted: int = 0
@@ -106,7 +109,7 @@ class HitPrefix(Base, frozen=True, tag="hit-prefix"):
 
 
 class EvictNodePeers(Base, frozen=True, tag="evict-node-peers"):
-    """The tree evicts on the SWA side: ``pages`` + 1 pages of a node lose their peers (§11.6)."""
+    """The tree evicts on the SWA side: ``pages`` + 1 pages of a node that has peers lose them (§11.6)."""
 
     node: int = 0
     page: int = 0
@@ -114,18 +117,23 @@ class EvictNodePeers(Base, frozen=True, tag="evict-node-peers"):
 
 
 class EvictNode(Base, frozen=True, tag="evict-node"):
-    """The tree evicts a leaf: its peers, and then its FULL pages on the FULL pool itself (§11.6). ``keep_peers`` forgets the first."""
+    """The tree evicts a leaf that no request holds: its peers, and then its FULL pages on the FULL pool itself (§11.6).
+
+    ``keep_peers`` forgets the first; ``locked``: it is a node that is in use.
+    """
 
     node: int = 0
+    locked: bool = False
     keep_peers: bool = False
 
 
 class RecoverNode(Base, frozen=True, tag="recover-node"):
-    """Load-back from the host: ``pages`` + 1 pages of a node get new peers (§11.6)."""
+    """Load-back from the host: ``pages`` + 1 pages of a node that lacks peers get new ones (§11.6). ``overwrite``: they have some."""
 
     node: int = 0
     page: int = 0
     pages: int = 0
+    overwrite: bool = False
 
 
 class LoadNode(Base, frozen=True, tag="load-node"):

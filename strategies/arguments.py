@@ -107,11 +107,14 @@ BIASES: dict[tuple[type, str], Values] = {
     (op.ReleaseRow, "drifting"): ("evicted", "protected"),
     (op.ReleaseRow, "together"): (False, True),
     (op.FreeRowSegments, "empty"): (False, False, True),
-    (op.OverAllocate, "unit"): _UNITS,
+    (op.OverAllocate, "amount"): FEW,
+    (op.OverAllocate, "unit"): ("pages", "tokens", "edge"),
     (op.RollBack, "accepted"): FEW,
     (op.InsertAgain, "pair"): FEW,
     (op.HitPrefix, "unit"): _UNITS,
     (op.EvictNode, "keep_peers"): (False, False, True),
+    (op.EvictNode, "locked"): (False, False, True),
+    (op.RecoverNode, "overwrite"): (False, False, True),
     (op.LoadNode, "unit"): _UNITS,
 }
 """The fields that are not drawn evenly, by struct and name. Repeated values are drawn more often; the first is the simplest."""
@@ -143,6 +146,8 @@ LEGAL_VALUES: dict[tuple[type, str], Values] = {
     (op.SpecScratch, "odd"): (0,),
     (op.RotatedPart, "moved"): (False,),
     (op.EvictNode, "keep_peers"): (False,),
+    (op.EvictNode, "locked"): (False,),
+    (op.RecoverNode, "overwrite"): (False,),
 }
 """What is left of a field when every other value would break the contract."""
 

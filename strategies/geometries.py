@@ -52,7 +52,7 @@ MOST_PAGES_OF_A_PART = 8
 
 REQUEST_SLOTS = (4, 2, 3, 1, 6, 8)
 
-PAGES_OF_ROWS = (12, 8, 6, 10, 16, 24, 4)
+PAGES_OF_ROWS = (16, 12, 8, 24, 10, 32, 6)
 """Pages of pools whose rows are to grow out of their window."""
 
 WINDOW_PAGES = (1, 0, 1, 2, 0, 3)

@@ -111,6 +111,8 @@ def _rows_with_cursors() -> tuple[tuple[op.Base, ...], ...]:
         (op.ExtendTail(amount=3, unit="pages"), more, op.EvictWindow(sharing=False)),
         (row, op.Insert(pages=1), row, op.InsertAgain()),
         (op.LoadNode(root=True), row, op.InsertAgain(), more),
+        (op.LoadNode(root=True), op.HitPrefix(amount=1), row, op.InsertAgain()),
+        (op.LoadNode(amount=1, root=True), op.RecoverNode(page=1), op.EvictNodePeers()),
         (op.Alloc(amount=2, unit="pages"), op.OverAllocate(amount=2, unit="pages"), op.RollBack()),
     )
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from oracle.call import Call
 from oracle.geometry import BANDS, Geometry
 from oracle.laws.judgement import Laws
+from oracle.laws.row_laws import RowLaws
 from oracle.laws.unified_laws import UnifiedLaws
 from oracle.laws.violation import Violation
 from oracle.observation import Outcome
@@ -33,4 +34,6 @@ class AnyLaws(Protocol):
 
 def make_laws(geometry: Geometry) -> AnyLaws:
     """The laws for a new allocator of ``geometry``."""
-    return UnifiedLaws(geometry) if geometry.family in BANDS else Laws(geometry)
+    if geometry.family in BANDS:
+        return UnifiedLaws(geometry)
+    return RowLaws(geometry) if geometry.family == "hybrid-rows" else Laws(geometry)

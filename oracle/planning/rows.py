@@ -174,10 +174,15 @@ def plan_over_allocate(caller: Caller, operation: op.OverAllocate) -> Plan:
 
 def plan_roll_back(caller: Caller, operation: op.RollBack) -> Plan:
     """What was not accepted goes back from the next page on."""
-    request = caller.books.newest(operation.request)
-    if request is None:
-        return
     size = caller.page_size
+    chosen = [
+        request
+        for request in reversed(caller.books.requests)
+        if ceiling(cursors_of(request).committed, size) < len(request.slots)
+    ]
+    if not chosen:
+        return
+    request = chosen[operation.request % len(chosen)]
     cursors = cursors_of(request)
     beyond = cursors.allocated - cursors.committed
     cursors = replace(cursors, committed=cursors.committed + operation.accepted % (beyond + 1))

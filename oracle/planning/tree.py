@@ -19,12 +19,6 @@ from oracle.planning import allocations
 from oracle.planning.cursors import ceiling, cursors_of
 
 
-def newest_node(books: Ownership, index: int) -> TreeNode | None:
-    """The ``index``-th newest node, modulo how many there are."""
-    count = len(books.tree)
-    return books.tree[count - 1 - index % count] if count else None
-
-
 def path_to(node: TreeNode | None) -> list[TreeNode]:
     """The nodes from the root of the tree down to ``node``."""
     path: list[TreeNode] = []
@@ -57,7 +51,7 @@ def plan_insert(caller: Caller, operation: op.Insert) -> Plan:
 def plan_hit_prefix(caller: Caller, operation: op.HitPrefix) -> Plan:
     """A new request shares the prefix, and grows."""
     books = caller.books
-    node = newest_node(books, operation.node)
+    node = _nth(books.tree, operation.node)
     if node is None or any(one not in books.tree for one in path_to(node)):
         return
     books.start_from(node, prefix_of(node))
@@ -68,12 +62,10 @@ def plan_hit_prefix(caller: Caller, operation: op.HitPrefix) -> Plan:
 def plan_evict_node_peers(caller: Caller, operation: op.EvictNodePeers) -> Plan:
     """Peers of a node go back by its FULL indices, as if they stood at the start of a row."""
     books = caller.books
-    node = newest_node(books, operation.node)
+    node = _nth([one for one in books.tree if _pages(books, one, peered=True)], operation.node)
     if node is None:
         return
-    peered = [page for page in range(books.page_count(node)) if has_peers(books, node, page)]
-    if not peered:
-        return
+    peered = _pages(books, node, peered=True)
     run = _run_from(peered, operation.page % len(peered), operation.pages)
     breaches = legality.mapped(books, node, run)
     if any(_needs(caller, request, node, run) for request in books.requests):
@@ -82,23 +74,20 @@ def plan_evict_node_peers(caller: Caller, operation: op.EvictNodePeers) -> Plan:
 
 
 def plan_evict_node(caller: Caller, operation: op.EvictNode) -> Plan:
-    """A leaf goes; one that is locked, or no leaf, only where there is no other."""
-    free = [node for node in caller.books.tree if is_free(caller.books, node)]
-    if free:
-        node = free[len(free) - 1 - operation.node % len(free)]
-    else:
-        found = newest_node(caller.books, operation.node)
-        if found is None:
-            return
-        node = found
-    yield from evict_node(caller, node, keep_peers=operation.keep_peers)
+    """A leaf that nobody holds goes, or a node that somebody does."""
+    books = caller.books
+    node = _nth(
+        [one for one in books.tree if is_free(books, one) is not operation.locked], operation.node
+    )
+    if node is not None:
+        yield from evict_node(caller, node, keep_peers=operation.keep_peers)
 
 
 def evict_node(caller: Caller, node: TreeNode, *, keep_peers: bool = False) -> Plan:
     """Peers first, by runs, then the FULL pages on the FULL pool itself."""
     books = caller.books
     pages = range(books.page_count(node))
-    peered = [page for page in pages if has_peers(books, node, page)]
+    peered = _pages(books, node, peered=True)
     breaches = legality.holding(books, node, pages) + legality.mapped(books, node, peered)
     if not is_free(books, node) and legality.SHARED not in breaches:
         breaches.append(legality.SHARED)
@@ -121,17 +110,16 @@ def evict_node(caller: Caller, node: TreeNode, *, keep_peers: bool = False) -> P
 
 
 def plan_recover_node(caller: Caller, operation: op.RecoverNode) -> Plan:
-    """New peers for pages of a node: SWA slots, then the mapping; for pages that have some where there are no others."""
+    """New peers for pages of a node: SWA slots, then the mapping."""
     books, size = caller.books, caller.page_size
-    node = newest_node(books, operation.node)
+    peered = operation.overwrite
+    node = _nth([one for one in books.tree if _pages(books, one, peered=peered)], operation.node)
     if node is None:
         return
-    every = list(range(books.page_count(node)))
-    without = [page for page in every if not has_peers(books, node, page)]
-    pages = without or every
+    pages = _pages(books, node, peered=peered)
     run = _run_from(pages, operation.page % len(pages), operation.pages)
     slots = tuple(books.page_slots(node, run[0], len(run)))
-    breaches = () if without else (legality.PEER_OVERWRITTEN,)
+    breaches = (legality.PEER_OVERWRITTEN,) if peered else ()
     outcome = yield Planned(Call(method="alloc", pool="swa", need=len(run) * size), breaches)
     if not outcome.value:
         return
@@ -145,7 +133,7 @@ def plan_recover_node(caller: Caller, operation: op.RecoverNode) -> Plan:
 def plan_load_node(caller: Caller, operation: op.LoadNode) -> Plan:
     """FULL pages straight from the FULL pool become a node."""
     books = caller.books
-    parent = None if operation.root else newest_node(books, operation.node)
+    parent = None if operation.root else _nth(books.tree, operation.node)
     before = len(books.requests)
     load = op.Load(amount=operation.amount, unit=operation.unit)
     yield from allocations.plan_load(caller, load)
@@ -165,6 +153,17 @@ def is_free(books: Ownership, node: TreeNode) -> bool:
         return False
     pages = range(books.page_count(node))
     return not legality.holding(books, node, pages)
+
+
+def _nth(nodes: list[TreeNode], index: int) -> TreeNode | None:
+    """The ``index``-th newest of these nodes, modulo how many there are."""
+    return nodes[len(nodes) - 1 - index % len(nodes)] if nodes else None
+
+
+def _pages(books: Ownership, node: TreeNode, *, peered: bool) -> list[int]:
+    """The pages of the node that have peers, or those that have none."""
+    every = range(books.page_count(node))
+    return [page for page in every if has_peers(books, node, page) is peered]
 
 
 def _needs(caller: Caller, request: Request, node: TreeNode, run: list[int]) -> bool:
