@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from oracle.call import Call, Segment
 from oracle.contract import current_contract
+from oracle.family_sizes import FamilySizes
 from oracle.geometry import Geometry, Mode
 from oracle.observation import Outcome, PoolState, Snapshot
 from oracle.reference import make_reference
@@ -30,12 +31,18 @@ class Driver:
         level: Any = "off",
         debug: bool = False,
         release: str = "",
+        sizes: dict[str, int] | None = None,
         **contract: Any,
     ) -> None:
         if size_swa is None:
             size_swa = size if family == "hybrid-swa" else 0
         geometry = Geometry(
-            family=family, size=size, page_size=page_size, size_swa=size_swa, need_sort=need_sort
+            family=family,
+            size=size,
+            page_size=page_size,
+            size_swa=size_swa,
+            need_sort=need_sort,
+            sizes=FamilySizes(**sizes) if sizes else UNSET,
         )
         chosen = current_contract(family)
         if release:
