@@ -120,6 +120,10 @@ class Contract(Struct, frozen=True, kw_only=True):
     """Row "SWA flush order at group end", the piles that exist. With "full-group" the FULL pool's own group is opened (row
     "FULL deferral")."""
 
+    kept_behind: Literal["whole-pages", "window-or-page"] = "whole-pages"
+    """Row "free_swa_out_of_window_slots": with prefix sharing an eviction keeps the larger of the window and a page, rounded up to
+    whole pages or as it is."""
+
     unbound_pages: Literal["trusted", "filtered", "refused"] = "trusted"
     """contract_unified §12, `free_swa_segment` (as all rows below): what a segment free that gives up peers does with pages
     that have none: unbinds them as if they had, leaves them out, or raises an assertion before anything changes."""

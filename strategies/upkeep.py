@@ -107,6 +107,7 @@ def _rows_with_cursors() -> tuple[tuple[op.Base, ...], ...]:
     row, more = op.Alloc(amount=4, unit="pages"), op.Extend(parts=(op.Part(1, 2, "pages"),))
     return (
         (row, op.EvictWindow(), more),
+        (op.Alloc(amount=6, unit="pages"), op.EvictWindow(floor=2), op.EvictWindow()),
         (row, op.Insert(pages=1), op.HitPrefix(amount=2, unit="pages"), op.EvictWindow()),
         (op.ExtendTail(amount=3, unit="pages"), more, op.EvictWindow(sharing=False)),
         (row, op.Insert(pages=1), row, op.InsertAgain()),

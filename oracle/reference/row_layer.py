@@ -38,15 +38,20 @@ class RowPool(HybridPool):
         if call.pre_len - call.window < self.cursor + call.interval:
             return
         self.cursor = max(self.cursor, dead_low(cursors, size))
-        threshold = call.pre_len - call.window
-        if call.sharing:
-            threshold = call.pre_len - _page_ceiling(max(call.window, size), size)
-            if call.retain_floor is not None:
-                threshold = min(threshold, call.retain_floor)
-        new = max(self.cursor, threshold) // size * size
+        new = max(self.cursor, self._threshold(call)) // size * size
         if new > self.cursor:
             self.free_swa_segment(call.slots[self.cursor : new], self.cursor)
             self.cursor = new
+
+    def _threshold(self, call: Call) -> int:
+        """The first position that keeps its peer, before it is rounded down to a page (§11.2 steps 5 and 6, §13.2)."""
+        if not call.sharing:
+            return call.pre_len - call.window
+        kept = max(call.window, self.page_size)
+        if self.contract.kept_behind == "whole-pages":
+            kept = _page_ceiling(kept, self.page_size)
+        threshold = call.pre_len - kept
+        return threshold if call.retain_floor is None else min(threshold, call.retain_floor)
 
     def free_row_segments(self, segments: Sequence[Segment], evicted: int, dead_lo: int) -> None:
         """Free the FULL side only of what lies in the dead range, then both sides of the rest (§11.3)."""

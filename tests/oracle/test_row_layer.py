@@ -128,6 +128,12 @@ def test_with_prefix_sharing_the_window_is_whole_pages_and_at_least_one(
     assert one.lost() == list(range(cursor))
 
 
+@pytest.mark.parametrize(("window", "cursor"), [(8, 20), (5, 24), (1, 24)])
+def test_older_callers_keep_the_larger_of_window_and_page_as_it_is(row, window, cursor):
+    one = row(window=window, kept_behind="window-or-page")
+    assert one.cursor() == cursor
+
+
 @pytest.mark.parametrize(
     ("retain", "sharing", "cursor"),
     [(13, True, 12), (40, True, 20), (0, True, 0), (13, False, 20)],
