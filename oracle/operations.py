@@ -28,6 +28,18 @@ from oracle.family_operations import SlotReserve as SlotReserve
 from oracle.family_operations import SpecScratch as SpecScratch
 from oracle.operation_base import Base as Base
 from oracle.operation_base import Unit as Unit
+from oracle.row_operations import EvictNode as EvictNode
+from oracle.row_operations import EvictNodePeers as EvictNodePeers
+from oracle.row_operations import EvictWindow as EvictWindow
+from oracle.row_operations import FreeRowSegments as FreeRowSegments
+from oracle.row_operations import HitPrefix as HitPrefix
+from oracle.row_operations import Insert as Insert
+from oracle.row_operations import InsertAgain as InsertAgain
+from oracle.row_operations import LoadNode as LoadNode
+from oracle.row_operations import OverAllocate as OverAllocate
+from oracle.row_operations import RecoverNode as RecoverNode
+from oracle.row_operations import ReleaseRow as ReleaseRow
+from oracle.row_operations import RollBack as RollBack
 from oracle.unified_operations import BandTranslate as BandTranslate
 from oracle.unified_operations import BeginForward as BeginForward
 from oracle.unified_operations import BindReserved as BindReserved
@@ -310,6 +322,8 @@ Operation = (
     | FinishLoad | MakeRoom
     | LogicalExtend | DeviceBuffer | FreeDeviceBuffer | FreeDevice | SpecScratch | SlotReserve
     | RotatedExtend | AllocCyclic | AllocGroupBegin | AllocGroupEnd
+    | EvictWindow | ReleaseRow | FreeRowSegments | OverAllocate | RollBack | Insert | InsertAgain
+    | HitPrefix | EvictNodePeers | EvictNode | RecoverNode | LoadNode
 )  # fmt: skip
 
 STATIC = frozenset({"token", "paged", "hybrid-swa"})
@@ -330,6 +344,8 @@ UNIFIED_PEERED = UNIFIED & PEERED
 STATEFUL = frozenset({"unified-mamba-swa", "unified-mamba"})
 FLOATING = frozenset({"unified-mamba-swa"})
 GROWING = WITH_ROWS - INTERLEAVED
+WITHOUT_CURSORS = WITH_ROWS - ROWS
+"""The families whose callers may give back any pages of a row: with cursors a row is given back from its end on only."""
 
 
 class Kind(Struct, frozen=True):
@@ -346,17 +362,17 @@ OPERATION_TABLE: tuple[Kind, ...] = (
     Kind(Extend, GROWING, weight=8),
     Kind(ExtendTail, TAILED, weight=5),
     Kind(Decode, GROWING, weight=5),
-    Kind(Fork, WITH_ROWS, weight=2),
+    Kind(Fork, WITHOUT_CURSORS, weight=2),
     Kind(Load, HYBRID, weight=3),
     Kind(Recover, HYBRID, weight=4),
     Kind(TransferPeers, HYBRID, weight=6),
     Kind(ReturnPeers, HYBRID, weight=2),
     Kind(ClearMapping, HYBRID, weight=4),
-    Kind(Translate, HYBRID | {"pure-swa", "swa-ring", "hisparse-dsv4"}, weight=2),
-    Kind(Evict, TWO_SIDED, weight=6),
-    Kind(Free, EVERYWHERE, weight=7),
-    Kind(FreeSegment, WITH_ROWS, weight=8),
-    Kind(FreeSegments, WITH_ROWS, weight=6),
+    Kind(Translate, HYBRID | ROWS | {"pure-swa", "swa-ring", "hisparse-dsv4"}, weight=2),
+    Kind(Evict, TWO_SIDED - ROWS, weight=6),
+    Kind(Free, EVERYWHERE - ROWS, weight=7),
+    Kind(FreeSegment, WITHOUT_CURSORS, weight=8),
+    Kind(FreeSegments, WITHOUT_CURSORS, weight=6),
     Kind(FreePages, frozenset({"token", "paged"}), weight=3),
     Kind(Release, EVERYWHERE, weight=5),
     Kind(StaleFree, EVERYWHERE, hostile=True, weight=4),
@@ -364,7 +380,7 @@ OPERATION_TABLE: tuple[Kind, ...] = (
     Kind(EmptyFree, EVERYWHERE, weight=2),
     Kind(GroupBegin, WITH_ROWS, weight=4),
     Kind(GroupEnd, WITH_ROWS, weight=4),
-    Kind(Merge, STATIC | INTERLEAVED | {"swa-ring"}, weight=2),
+    Kind(Merge, STATIC | INTERLEAVED | ROWS | {"swa-ring"}, weight=2),
     Kind(Clear, EVERYWHERE, weight=1),
     Kind(Resize, STATIC | {"pure-swa"}, weight=1),
     Kind(Backup, STATIC, weight=1),
@@ -398,6 +414,18 @@ OPERATION_TABLE: tuple[Kind, ...] = (
     Kind(AllocCyclic, INTERLEAVED, weight=4),
     Kind(AllocGroupBegin, STATES_ONLY, weight=5),
     Kind(AllocGroupEnd, STATES_ONLY, weight=4),
+    Kind(EvictWindow, ROWS, weight=8),
+    Kind(ReleaseRow, ROWS, weight=5),
+    Kind(FreeRowSegments, ROWS, weight=4),
+    Kind(OverAllocate, ROWS, weight=4),
+    Kind(RollBack, ROWS, weight=4),
+    Kind(Insert, ROWS, weight=6),
+    Kind(InsertAgain, ROWS, weight=6),
+    Kind(HitPrefix, ROWS, weight=5),
+    Kind(EvictNodePeers, ROWS, weight=5),
+    Kind(EvictNode, ROWS, weight=4),
+    Kind(RecoverNode, ROWS, weight=5),
+    Kind(LoadNode, ROWS, weight=3),
 )
 """Every operation that a generator may draw (``Drain`` ends a trace and is not drawn)."""
 
