@@ -17,11 +17,13 @@ import torch
 from oracle.observation import Outcome
 from targets.async_asserts import asserts_on_host
 from targets.call_arguments import Arguments
+from targets.rows.calls import ROW_METHODS
 from targets.watching import watching, watching_now
 
 if TYPE_CHECKING:
     from oracle.call import Call
     from targets.hits import HitRecorder
+    from targets.rows.calls import RowCaller
 
 _INVARIANT_MESSAGE = re.compile(r"invariant-check FAILED \[([^\]]+)\]")
 _CONTRACT_ERRORS = (AssertionError, NotImplementedError, ValueError)
@@ -32,12 +34,14 @@ class Reach:
     """Where an allocator keeps what a call can be made on, and the states that it backed up.
 
     ``full`` and ``swa`` are the attribute names of a hybrid allocator's two sub-allocators. ``backups`` holds what
-    ``backup_state`` returned, the newest last: ``restore_state`` takes it from there. Use one ``Reach`` for each allocator.
+    ``backup_state`` returned, the newest last: ``restore_state`` takes it from there. ``rows`` makes the calls on
+    rows where there is a layer for them. Use one ``Reach`` for each allocator.
     """
 
     full: str = "full_attn_allocator"
     swa: str = "swa_attn_allocator"
     backups: list[Any] = field(default_factory=list)
+    rows: RowCaller | None = None
 
     def subject(self, allocator: object, call: Call) -> Any:
         """The allocator or sub-allocator that ``call.pool`` names. Raises AttributeError when there is none."""
@@ -62,10 +66,13 @@ def perform(
     observe.restart()
     reach = reach if reach is not None else Reach()
     arguments = Arguments(call, device, separate=watching_now())
+    row = None
+    if reach.rows is not None and call.method in ROW_METHODS:
+        row = reach.rows.prepare(call, arguments)
     value, dtype, error, message = None, "", "", ""
     try:
         with asserts_on_host(), watching(arguments.twins):
-            result = _invoke(allocator, call, arguments, reach)
+            result = row.make() if row else _invoke(allocator, call, arguments, reach)
         if isinstance(result, torch.Tensor):
             value, dtype = tuple(result.tolist()), str(result.dtype).removeprefix("torch.")
         finish(device)
@@ -83,6 +90,7 @@ def perform(
         hits=observe.hits,
         counted=observe.counts,
         dtype=dtype,
+        resolved=(row.cursor(),) if row else (),
     )
 
 

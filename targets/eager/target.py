@@ -12,7 +12,7 @@ import torch
 
 from oracle.contract import Contract, current_contract
 from oracle.geometry import BANDS, FAMILIES, Geometry, Mode
-from targets.driver import perform
+from targets.driver import Reach, perform
 from targets.eager.hybrid_swa import HybridSWAAllocator
 from targets.eager.paged import PagedAllocator
 from targets.eager.signals import Signals
@@ -23,6 +23,8 @@ from targets.eager.unified.performing import Performer
 from targets.eager.unified.snapshots import unified_snapshot_of
 from targets.hits import HitRecorder
 from targets.mode import switched
+from targets.rows.calls import ROWS_FAMILY, LayerCaller
+from targets.rows.layer import RowLayer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,11 +38,12 @@ EagerAllocator = TokenAllocator | PagedAllocator | HybridSWAAllocator | UnifiedA
 
 @dataclass(frozen=True)
 class AllocatorClasses:
-    """The class that serves each family. A hybrid class brings its own pool classes."""
+    """The class that serves each family. A hybrid class brings its own pool classes; ``rows`` is the layer on top of one."""
 
     token: type[TokenAllocator] = TokenAllocator
     paged: type[PagedAllocator] = PagedAllocator
     hybrid: type[HybridSWAAllocator] = HybridSWAAllocator
+    rows: type[RowLayer] = RowLayer
     unified: Mapping[str, MakeUnified] = field(default_factory=lambda: UNIFIED_CLASSES)
 
 
@@ -66,11 +69,12 @@ class EagerTarget:
         self._built: tuple[Geometry, bool] | None = None
         self._mode = Mode()
         self._performer: Performer | None = None
+        self._reach = Reach()
         self._recorder = HitRecorder(has_counter=False)
 
     def contract(self, family: str) -> Contract | None:
         """The current contract; None for a family that we do not have."""
-        ours = family in FAMILIES or family in self._classes.unified
+        ours = family in (*FAMILIES, ROWS_FAMILY) or family in self._classes.unified
         return current_contract(family) if ours else None
 
     def reset(self, geometry: Geometry, mode: Mode) -> None:
@@ -89,6 +93,10 @@ class EagerTarget:
         self._recorder = HitRecorder(has_counter=geometry.family not in ("token", "paged"))
         with switched(mode):
             self.allocator = self._build(geometry)
+        self._reach = Reach()
+        if geometry.family == ROWS_FAMILY:
+            assert isinstance(self.allocator, HybridSWAAllocator)
+            self._reach = Reach(rows=LayerCaller(self._classes.rows(self.allocator)))
         self._performer = None
         if geometry.family in BANDS:
             self._performer = Performer(self.allocator, self._device, self._recorder)
@@ -111,7 +119,9 @@ class EagerTarget:
     def _perform(self, call: Call) -> Outcome:
         if self._performer is not None:
             return self._performer.perform(call)
-        return perform(self.allocator, call, self._device, observe=self._recorder)
+        return perform(
+            self.allocator, call, self._device, observe=self._recorder, reach=self._reach
+        )
 
     def _build(self, geometry: Geometry) -> EagerAllocator:
         if geometry.family in self._classes.unified:

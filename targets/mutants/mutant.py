@@ -22,9 +22,12 @@ from targets.eager.unified.full_and_state import FullAndStateAllocator
 from targets.eager.unified.three_pools import ThreePoolAllocator
 from targets.eager.unified.token_pool import TokenPool
 from targets.eager.unified.two_pools import TwoPoolAllocator
+from targets.rows.calls import ROWS_FAMILY
+from targets.rows.layer import RowLayer
 
 FaultyAllocator = TypeVar(
-    "FaultyAllocator", bound=TokenAllocator | PagedAllocator | HybridSWAAllocator | TokenPool
+    "FaultyAllocator",
+    bound=TokenAllocator | PagedAllocator | HybridSWAAllocator | TokenPool | RowLayer,
 )
 
 _UNIFIED: dict[Family, type[TokenPool]] = {
@@ -86,6 +89,8 @@ def _family_of(faulty: type[object]) -> tuple[Family, AllocatorClasses]:
         return "token", AllocatorClasses(token=faulty)
     if issubclass(faulty, PagedAllocator):
         return "paged", AllocatorClasses(paged=faulty)
+    if issubclass(faulty, RowLayer):
+        return ROWS_FAMILY, AllocatorClasses(rows=faulty)
     for family, sound in _UNIFIED.items():
         if issubclass(faulty, sound):
             return family, AllocatorClasses(unified={**UNIFIED_CLASSES, family: faulty})
