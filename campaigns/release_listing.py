@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oracle.geometry import ALL_FAMILIES
 from oracle.operations import OPERATION_TABLE, kind_of
 from targets.sglang.release_table import ReleaseRow, release_table
 
@@ -19,13 +18,14 @@ LETTERS = {
     "unified-swa": "u",
     "unified-mamba-swa": "x",
     "unified-mamba": "m",
+    "hybrid-rows": "r",
 }
 
 
 def listing() -> list[str]:
     """The lines: a column for each release and a row for each operation, then what each release gained and lost."""
     rows = release_table()
-    letters = ", ".join(f"{LETTERS[family]} {family}" for family in ALL_FAMILIES)
+    letters = ", ".join(f"{letter} {family}" for family, letter in LETTERS.items())
     kinds = [kind_of(kind.operation()) for kind in OPERATION_TABLE]
     wide = max(map(len, kinds))
     lines = [

@@ -17,7 +17,7 @@ import torch
 from oracle.observation import Outcome
 from targets.async_asserts import asserts_on_host
 from targets.call_arguments import Arguments
-from targets.rows.calls import ROW_METHODS
+from targets.rows.methods import ROW_METHODS
 from targets.watching import watching, watching_now
 
 if TYPE_CHECKING:

@@ -23,8 +23,9 @@ from targets.eager.unified.performing import Performer
 from targets.eager.unified.snapshots import unified_snapshot_of
 from targets.hits import HitRecorder
 from targets.mode import switched
-from targets.rows.calls import ROWS_FAMILY, LayerCaller
+from targets.rows.calls import LayerCaller
 from targets.rows.layer import RowLayer
+from targets.rows.methods import ROWS_FAMILY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ from targets.eager.signals import Signals
 from targets.eager.target import EagerAllocator, EagerTarget
 from targets.eager.unified.families import UnifiedAllocator
 from targets.fused.launcher import prepare
-from targets.rows.calls import ROWS_FAMILY
+from targets.rows.methods import ROWS_FAMILY
 
 if TYPE_CHECKING:
     from oracle.contract import Contract

@@ -22,8 +22,8 @@ from targets.eager.unified.full_and_state import FullAndStateAllocator
 from targets.eager.unified.three_pools import ThreePoolAllocator
 from targets.eager.unified.token_pool import TokenPool
 from targets.eager.unified.two_pools import TwoPoolAllocator
-from targets.rows.calls import ROWS_FAMILY
 from targets.rows.layer import RowLayer
+from targets.rows.methods import ROWS_FAMILY
 
 FaultyAllocator = TypeVar(
     "FaultyAllocator",

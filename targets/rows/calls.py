@@ -10,19 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from oracle.geometry import Family
 from targets.rows.request import Request
 
 if TYPE_CHECKING:
     from oracle.call import Call
     from targets.call_arguments import Arguments
     from targets.rows.layer import RowLayer
-
-ROWS_FAMILY: Family = "hybrid-rows"
-"""A hybrid allocator with a row layer on top."""
-
-ROW_METHODS = frozenset({"evict_out_of_window", "free_row_segments", "free_row"})
-"""The methods of ``Call`` that are none of an allocator."""
 
 ROW_INDEX = 1
 """Which row of the table of requests a call is about; the one before it holds the padding slot."""

@@ -21,6 +21,7 @@ from oracle.unified_observation import AnySnapshot
 from targets.driver import Reach, perform
 from targets.hits import HitRecorder
 from targets.mode import switched
+from targets.rows.methods import ROWS_FAMILY
 from targets.sglang.contracts import contract_of
 from targets.sglang.hermetic import import_release
 from targets.sglang.locate import locate
@@ -28,11 +29,13 @@ from targets.sglang.override import find_override, overridden, read_override
 from targets.sglang.recognise import Recognition, recognise
 from targets.sglang.release import Release
 from targets.sglang.releases import parse
+from targets.sglang.row_release import RowRelease
 from targets.sglang.signal_probe import watch
 from targets.sglang.state import release_snapshot
 from targets.sglang.unified_allocator import UnifiedAllocator
 from targets.sglang.unified_release import UnifiedRelease, has_unified
 
+_HYBRID = ("hybrid-swa", ROWS_FAMILY)
 ANNOUNCED = frozenset({"unified-swa", "unified-mamba-swa", "unified-mamba"})
 """The unified families that releases are known to be drivable in."""
 
@@ -91,6 +94,7 @@ class SglangTarget:
         self._geometry: Geometry | None = None
         self._switched: AbstractContextManager[None] = nullcontext()
         self._reach = Reach()
+        self._row_release: RowRelease | None = None
         self._unified_release: UnifiedRelease | None = None
         self._unified: UnifiedAllocator | None = None
         watch(release, self._recorder)
@@ -99,7 +103,9 @@ class SglangTarget:
         """The contract of this release for ``family``; None where it has no such allocator."""
         if self._recognition is not None:
             return self._recognition.contracts.get(family)
-        if family in FAMILIES or (family in ANNOUNCED and has_unified(self._release)):
+        if family in (*FAMILIES, ROWS_FAMILY) or (
+            family in ANNOUNCED and has_unified(self._release)
+        ):
             return contract_of(self._release, family)
         return None
 
@@ -121,6 +127,9 @@ class SglangTarget:
             else:
                 self._unified = None
                 self.allocator = self._build(geometry)
+        if geometry.family == ROWS_FAMILY:
+            self._row_release = self._row_release or RowRelease()
+            self._reach.rows = self._row_release.caller(self.allocator)
 
     def apply(self, call: Call) -> Outcome:
         """Perform the call under the mode of the last reset."""
@@ -128,8 +137,7 @@ class SglangTarget:
         if self._unified is not None:
             with self._switched:
                 return self._unified.apply(call)
-        hybrid = self._geometry.family == "hybrid-swa"
-        recorder = self._recorder if hybrid else self._without_counter
+        recorder = self._recorder if self._geometry.family in _HYBRID else self._without_counter
         with self._switched:
             return perform(
                 self.allocator, call, self._release.device, observe=recorder, reach=self._reach
@@ -140,7 +148,7 @@ class SglangTarget:
         assert self._geometry is not None
         if self._unified is not None:
             return self._unified.snapshot()
-        return release_snapshot(self.allocator, hybrid=self._geometry.family == "hybrid-swa")
+        return release_snapshot(self.allocator, hybrid=self._geometry.family in _HYBRID)
 
     def _build_unified(self, geometry: Geometry) -> UnifiedAllocator:
         if self._unified_release is None:
