@@ -18,6 +18,7 @@ from targets.mutants import (
     page_free_faults,
     page_list_faults,
     page_plan_faults,
+    row_faults,
     token_faults,
     unified_band_faults,
     unified_capacity_faults,
@@ -41,6 +42,7 @@ _MODULES = (
     unified_group_faults,
     unified_band_faults,
     unified_capacity_faults,
+    row_faults,
 )
 
 
