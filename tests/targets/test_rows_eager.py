@@ -6,6 +6,7 @@ import pytest
 import torch
 from eager_calls import Bench, hybrid
 from row_checks import CHECKS, WINDOW, Check, RowBench
+from row_programs import run_alike
 
 from oracle.contract import current_contract
 from oracle.geometry import Mode
@@ -15,6 +16,7 @@ from targets.fused.target import FusedTarget
 from targets.mutants.mutant import Mutant
 from targets.mutants.row_faults import FAULTS
 from targets.rows.layer import RowLayer
+from targets.rows.methods import ROW_METHODS
 from targets.rows.request import Request
 
 
@@ -101,3 +103,10 @@ def test_the_family_has_a_contract_and_a_state_like_the_hybrid_one(target: Eager
     target.reset(bench.geometry, Mode())
     assert bench.fresh(24) == bench.slots
     assert hybrid_bench.state == bench.state
+
+
+def test_random_programs_run_alike_on_both_of_ours() -> None:
+    ended = run_alike(range(8), [EagerTarget(), FusedTarget()])
+    for method in ROW_METHODS:
+        assert ended[method, ""]
+    assert any(error == "AssertionError" for _, error in ended)

@@ -29,6 +29,16 @@ for check in CHECKS:
 print(target.versions["sglang"], len(CHECKS))
 """
 
+PROGRAMS = """
+from row_programs import run_alike
+from targets.eager.target import EagerTarget
+from targets.rows.methods import ROW_METHODS
+
+ended = run_alike(range(100), [EagerTarget(), target_of("0.5.23")])
+for method in ROW_METHODS:
+    assert ended[method, ""] and ended[method, "AssertionError"], ended
+"""
+
 WITH_FUNCTIONS = [version for version in RELEASES if minor_of(version) >= 14]
 
 # The newest whole page below the threshold of each release (§13.2, free_swa_out_of_window_slots), window 6 and pages of 4: the
@@ -101,6 +111,11 @@ def body(version):
 def test_0_5_23_does_what_the_contract_says() -> None:
     printed, _ = run_on_release(PRELUDE + EVERY_CHECK)
     assert printed.splitlines()[-1].startswith("0.5.23 ")
+
+
+@pytest.mark.release
+def test_random_programs_run_alike_on_0_5_23_and_on_eager() -> None:
+    run_on_release(PRELUDE + PROGRAMS)
 
 
 @pytest.mark.release
