@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import corpus_share
@@ -13,29 +12,13 @@ from corpus_share import Share, run_share
 from corpus_tally import Report, Tally
 from fused_bench import interpreted
 from msgspec import structs
+from sanitizer_stand_in import CLEAN, ERROR, put_on_path
 
 from oracle.call import Call, Segment
 from oracle.lockstep import CallRecord
 from oracle.observation import Outcome
 from targets.fused import memory
 from targets.fused.target import FusedTarget
-
-CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
-ERROR = """========= COMPUTE-SANITIZER
-========= Invalid __global__ write of size 8 bytes
-=========     at _copy_two+0x290 in kernels_lists.py:67
-========= ERROR SUMMARY: 1 error
-"""
-STAND_IN = f"""#!{sys.executable}
-import os, pathlib, subprocess, sys
-options, command = sys.argv[1:], []
-while options[0].startswith("--"):
-    name, value, *options = options
-    if name == "--log-file":
-        log = value
-pathlib.Path(log).write_text(pathlib.Path(__file__).with_name("report").read_text())
-sys.exit(subprocess.run(options).returncode)
-"""
 
 
 class Backwards(FusedTarget):
@@ -131,11 +114,7 @@ def test_what_a_sanitizer_reports_is_told(
     report: str, code: int, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    program = tmp_path / "compute-sanitizer"
-    program.write_text(STAND_IN)
-    program.chmod(0o755)
-    (tmp_path / "report").write_text(report)
-    monkeypatch.setenv("PATH", str(tmp_path))
+    put_on_path(tmp_path, report, monkeypatch)
     came, rows, printed = run(capsys, "--traces", "1", "--sanitizer", "initcheck")
     assert came == code, printed
     assert says in printed
