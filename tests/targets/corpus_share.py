@@ -1,12 +1,13 @@
 """One process's share of the random traces of a run, on ``fused`` and ``eager`` in lockstep with the prediction.
 
-Trace number n of a run is the same whoever runs it: its page size, family and callers go round with n, the page size first, and
-its seed grows once all of them were had.
+Trace number n of a run is the same whoever runs it: n goes round all page sizes, families and callers, well mixed so that a short run has
+some of each, and the seed grows once all of them were had.
 """
 
 from __future__ import annotations
 
 import itertools
+import random
 import sys
 from collections.abc import Iterator
 from time import time
@@ -77,6 +78,7 @@ def _traces(share: Share) -> Iterator[tuple[int, Trace]]:
         for kind in itertools.product(FAMILIES, share.callers, share.page_sizes)
         if kind[0] != "token" or kind[2] == 1
     ]
+    random.Random(0).shuffle(kinds)
     for number in itertools.count(share.number, share.of):
         if number >= share.traces:
             return
