@@ -170,11 +170,13 @@ class Reference:
         )
 
     def _resolved(self, call: Call) -> tuple[int, ...]:
-        """The caller's rotation bases after a call that takes some, -1 for one that is still open; the evicted cursor after a window
-        eviction, whether or not it raised.
+        """The caller's rotation bases after a call that takes some, -1 for one that is still open; the evicted cursor after a call on
+        a row, whether or not it raised: only a window eviction moves it.
         """
         if call.method == "evict_out_of_window" and isinstance(self._composite, RowPool):
             return (self._composite.cursor,)
+        if call.method in ("free_row", "free_row_segments"):
+            return (call.cursors.evicted if call.method == "free_row" else call.evicted,)
         if call.method != "alloc_extend" or not isinstance(self._composite, PageInterleavePool):
             return ()
         return tuple(-1 if base is None else base for base in self._composite.bases)

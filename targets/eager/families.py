@@ -94,7 +94,7 @@ def build(
     if geometry.family == "hisparse-dsv4":
         logical = _hybrid(geometry, device, classes, signals)
         return classes.hisparse_dsv4(logical, geometry.family_sizes.device_size)
-    if geometry.family == "hybrid-swa":
+    if geometry.family in ("hybrid-swa", "hybrid-rows"):
         return _hybrid(geometry, device, classes, signals)
     return _BUILDERS[geometry.family](geometry, device, classes)
 

@@ -61,7 +61,9 @@ class EagerTarget:
 
     def contract(self, family: str) -> Contract | None:
         """The current contract; None for a family that we do not have."""
-        ours = family in (*FAMILIES, *FURTHER_FAMILIES, ROWS_FAMILY) or family in self._classes.unified
+        ours = (
+            family in (*FAMILIES, *FURTHER_FAMILIES, ROWS_FAMILY) or family in self._classes.unified
+        )
         return current_contract(family) if ours else None
 
     def reset(self, geometry: Geometry, mode: Mode) -> None:
