@@ -195,6 +195,14 @@ def test_what_raises_after_the_floor_was_stored_leaves_it_stored(row):
     assert one.lost() == list(range(4, 12))
 
 
+def test_on_a_device_what_raises_late_comes_after_the_cursor_has_moved(row):
+    one = row(level="strict", checks_after_clearing=True)
+    assert one.cursor(pre_len=20) == 12
+    outcome = one.evict(how="call")
+    assert (outcome.error, outcome.resolved) == ("invariant:swa.peer_mapped", (20,))
+    assert one.lost() == list(range(20))
+
+
 def test_a_cursor_that_was_reset_frees_the_padding_page_silently(row):
     one = row()
     assert one.cursor(pre_len=20) == 12
