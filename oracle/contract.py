@@ -109,6 +109,10 @@ class Contract(Struct, frozen=True, kw_only=True):
     """Row "over-credit asserts": after each release and at the group end (§6.3, §6.4), or in each ``free`` for both sides and in each
     ``free_full`` for the FULL side, deferred or not."""
 
+    kept_behind: Literal["whole-pages", "window-or-page"] = "whole-pages"
+    """Row "free_swa_out_of_window_slots": with prefix sharing an eviction keeps the larger of the window and a page, rounded up to
+    whole pages or as it is."""
+
     grouped_free: Literal["resolved-at-call", "resolved-at-end"] = "resolved-at-call"
     """Rows "when is `M` resolved" and "FULL deferral". At the end: slots wait on the composite's plain pile, mapped. What is
     released then are the peers of the call, whatever was mapped since: a peer that came later stays."""
@@ -119,10 +123,6 @@ class Contract(Struct, frozen=True, kw_only=True):
     flush_order: tuple[Pile, ...] = ("swa-pages", "swa-set", "full-group")
     """Row "SWA flush order at group end", the piles that exist. With "full-group" the FULL pool's own group is opened (row
     "FULL deferral")."""
-
-    kept_behind: Literal["whole-pages", "window-or-page"] = "whole-pages"
-    """Row "free_swa_out_of_window_slots": with prefix sharing an eviction keeps the larger of the window and a page, rounded up to
-    whole pages or as it is."""
 
     unbound_pages: Literal["trusted", "filtered", "refused"] = "trusted"
     """contract_unified §12, `free_swa_segment` (as all rows below): what a segment free that gives up peers does with pages

@@ -43,13 +43,6 @@ LAW_NAMES = (
 )
 """Every law, in no order of rank."""
 
-CURSOR_RISES = "cursor-rises"
-EVICTED_ABOVE_FLOOR = "evicted-above-floor"
-WINDOW_KEPT = "window-kept"
-
-ROW_LAW_NAMES = (CURSOR_RISES, EVICTED_ABOVE_FLOOR, WINDOW_KEPT)
-"""The laws that rows with cursors have beside them."""
-
 
 class Violation(Struct, frozen=True):
     """A law that does not hold: its name, the pool ("" where it is no single pool's), and what
