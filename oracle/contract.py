@@ -109,10 +109,6 @@ class Contract(Struct, frozen=True, kw_only=True):
     """Row "over-credit asserts": after each release and at the group end (§6.3, §6.4), or in each ``free`` for both sides and in each
     ``free_full`` for the FULL side, deferred or not."""
 
-    kept_behind: Literal["whole-pages", "window-or-page"] = "whole-pages"
-    """Row "free_swa_out_of_window_slots": with prefix sharing an eviction keeps the larger of the window and a page, rounded up to
-    whole pages or as it is."""
-
     grouped_free: Literal["resolved-at-call", "resolved-at-end"] = "resolved-at-call"
     """Rows "when is `M` resolved" and "FULL deferral". At the end: slots wait on the composite's plain pile, mapped. What is
     released then are the peers of the call, whatever was mapped since: a peer that came later stays."""
@@ -123,6 +119,14 @@ class Contract(Struct, frozen=True, kw_only=True):
     flush_order: tuple[Pile, ...] = ("swa-pages", "swa-set", "full-group")
     """Row "SWA flush order at group end", the piles that exist. With "full-group" the FULL pool's own group is opened (row
     "FULL deferral")."""
+
+    padding_places: Literal["skipped", "released"] = "skipped"
+    """Row "HiSparse page zero": places in the device's padding page are left out of a free, or released but for place 0."""
+    device_free: Literal["with-logical", "by-caller"] = "with-logical"
+    """Row "DSV4 HiSparse `free`": the places go back with their slots, or stay until ``free_hisparse`` gives them back."""
+    kept_behind: Literal["whole-pages", "window-or-page"] = "whole-pages"
+    """Row "free_swa_out_of_window_slots": with prefix sharing an eviction keeps the larger of the window and a page, rounded up to
+    whole pages or as it is."""
 
     unbound_pages: Literal["trusted", "filtered", "refused"] = "trusted"
     """contract_unified §12, `free_swa_segment` (as all rows below): what a segment free that gives up peers does with pages

@@ -1,7 +1,7 @@
 """The tensors of one call: what a caller of an allocator would have in its hands.
 
 Guarantees dtypes and devices as the contract describes them: index tensors (rows, last locations, page ids) are int32, or
-int64 for a wide call; lengths are int64, on the device and again on the CPU. Every tensor belongs to this call alone.
+int64 for a wide call; tables of requests are int32; lengths are int64, on the device and again on the CPU. Every tensor belongs to this call alone.
 """
 
 from __future__ import annotations
@@ -36,6 +36,11 @@ class Arguments:
         if fill is not None:
             fill(self, call)
 
+    def resolved(self) -> tuple[int, ...]:
+        """The rotation bases that were passed, as they are now, -1 for one that is open still (``Outcome.resolved``)."""
+        bases = self.named.get("rotation_bases", ())
+        return tuple(-1 if base is None else int(base) for base in bases)
+
     def overwrite(self) -> None:
         """Fill every tensor that was passed with zeros, as the owner of a row does when it reuses it."""
         for tensor in self._tensors:
@@ -46,6 +51,12 @@ class Arguments:
         tensor = torch.tensor(values, dtype=self._index_dtype, device=self._device)
         self._tensors.append(tensor)
         return tensor
+
+    def table(self, row: Sequence[int]) -> torch.Tensor:
+        """A table of requests, int32 as every one is, that holds ``row`` behind a row of padding slots."""
+        table = torch.tensor([[0] * len(row), row], dtype=torch.int32, device=self._device)
+        self._tensors.append(table)
+        return table
 
     def lengths(self, values: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
         """Lengths as allocators take them: on the device, and their twin on the CPU (one tensor when that is the device)."""
@@ -73,6 +84,8 @@ def _extend(arguments: Arguments, call: Call) -> None:
         arguments.positional.append(call.swa_tail_len)
     elif call.num_new_pages is not None:
         arguments.named["num_new_pages"] = call.num_new_pages
+    if call.rotation_bases:
+        arguments.named["rotation_bases"] = list(call.rotation_bases)
 
 
 def _decode(arguments: Arguments, call: Call) -> None:
@@ -92,6 +105,27 @@ def _segments(arguments: Arguments, call: Call) -> None:
     arguments.positional = [
         [(arguments.index(segment.slots), segment.start_pos) for segment in call.segments]
     ]
+
+
+def _device_buffer(arguments: Arguments, call: Call) -> None:
+    arguments.positional = [arguments.index(call.slots), call.need]
+
+
+def _spec_scratch(arguments: Arguments, call: Call) -> None:
+    arguments.positional = [call.need]
+    arguments.named["device_buffer_size"] = call.device_buffer
+
+
+def _slot_reserve(arguments: Arguments, call: Call) -> None:
+    arguments.named.update(has_req_pool_slot=call.slot_held, prefill_tokens=call.need)
+
+
+def _cyclic(arguments: Arguments, call: Call) -> None:
+    arguments.positional = [call.start_class, call.need]
+
+
+def _row(arguments: Arguments, call: Call) -> None:
+    arguments.positional = [arguments.table(call.slots)]
 
 
 def _mapping(arguments: Arguments, call: Call) -> None:
@@ -122,8 +156,19 @@ _FILLERS: dict[str, Callable[[Arguments, Call], None]] = {
     "free_segments": _segments,
     "free_full_segments": _segments,
     "free_page_ids": _slots,
+    "evict_out_of_window": _row,
+    "free_row": _row,
+    "free_row_segments": _segments,
     "set_full_to_swa_mapping": _mapping,
     "clear_full_to_swa_mapping": _slots,
     "translate_loc_from_full_to_swa": _slots,
     "resize": _config,
+    "alloc_logical_only": _extend,
+    "alloc_device_buffer": _device_buffer,
+    "free_hisparse": _slots,
+    "free_hisparse_indices": _slots,
+    "configure_spec_scratch": _spec_scratch,
+    "request_slot_reserve": _slot_reserve,
+    "alloc_cyclic": _cyclic,
+    "alloc_group_begin": _need,
 }

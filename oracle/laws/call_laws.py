@@ -16,7 +16,16 @@ from oracle.laws.violation import (
 from oracle.laws.wording import near
 from oracle.observation import Outcome, PoolState, Snapshot
 
-ALLOCATIONS = frozenset({"alloc", "alloc_extend", "alloc_extend_swa_tail", "alloc_decode"})
+ALLOCATIONS = frozenset(
+    {
+        "alloc",
+        "alloc_extend",
+        "alloc_extend_swa_tail",
+        "alloc_decode",
+        "alloc_logical_only",
+        "alloc_cyclic",
+    }
+)
 REFUSALS = ("", "AssertionError", "ValueError")
 """The errors with which an allocation refuses; it refuses without an error too, by returning None.
 """
@@ -50,11 +59,16 @@ def judge_failed(call: Call, before: Snapshot, after: Snapshot) -> Violation | N
     """
     if before.mapping != after.mapping:
         return _changed(call, "swa", "the mapping", before.mapping or [], after.mapping or [])
+    if before.device_mapping != after.device_mapping:
+        old_table, new_table = before.device_mapping or [], after.device_mapping or []
+        return _changed(call, "device", "the mapping to the device", old_table, new_table)
     if _composite_piles(before) != _composite_piles(after):
         return _changed_pile(call, "")
     pools: list[tuple[PoolName, PoolState, PoolState]] = [("full", before.full, after.full)]
     if before.swa is not None and after.swa is not None:
         pools.append(("swa", before.swa, after.swa))
+    if before.device is not None and after.device is not None:
+        pools.append(("device", before.device, after.device))
     for pool, old, new in pools:
         if (old.group, old.page_pile, old.size) != (new.group, new.page_pile, new.size):
             return _changed_pile(call, pool)
@@ -67,7 +81,14 @@ def judge_failed(call: Call, before: Snapshot, after: Snapshot) -> Violation | N
 
 
 def _composite_piles(state: Snapshot) -> tuple[list[list[int]] | None, ...]:
-    return state.group, state.swa_set_pile, state.swa_page_pile, state.full_only_pile
+    return (
+        state.group,
+        state.swa_set_pile,
+        state.swa_page_pile,
+        state.full_only_pile,
+        state.device_full_pile,
+        None if state.prepared is None else [state.prepared],
+    )
 
 
 def _changed(call: Call, pool: PoolName, what: str, old: list[int], new: list[int]) -> Violation:

@@ -13,8 +13,8 @@ from oracle.observation import PoolState
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """Free pages followed by staged ones. ``total`` pages exist, 1 to ``total``; page 0 is padding,
-    not one of them.
+    """Free pages followed by staged ones. ``total`` pages exist, from ``first`` on; the pages below
+    are padding, not among them.
     """
 
     pool: PoolName
@@ -22,6 +22,12 @@ class Census:
     listed: list[int]
     pages: set[int]
     total: int
+    first: int = 1
+
+    @property
+    def last(self) -> int:
+        """The last page."""
+        return self.first + self.total - 1
 
     @property
     def name(self) -> str:
@@ -29,7 +35,7 @@ class Census:
         return self.pool.upper()
 
 
-def census_of(pool: PoolName, state: PoolState, total: int) -> Census:
+def census_of(pool: PoolName, state: PoolState, total: int, first: int = 1) -> Census:
     """The census of ``state``. Cost: one pass at C speed over the listed pages."""
     listed = [*state.free, *chain.from_iterable(state.staged)] if state.staged else state.free
-    return Census(pool, state, listed, set(listed), total)
+    return Census(pool, state, listed, set(listed), total, first)

@@ -63,7 +63,7 @@ class Laws:
         restored = ledger.restored(books)
         ledger.follow(after.mapping, books)
         self._content.stamp(after.mapping, books)
-        full = census_of("full", after.full, ledger.full_pages)
+        full = census_of("full", after.full, ledger.full_pages, ledger.first_page)
         if after.swa is None or after.mapping is None:
             return (
                 ownership_laws.judge_padding(after, [full])
@@ -103,7 +103,7 @@ class Laws:
             swa = census_of("swa", before.swa, self._ledger.swa_pages)
         if call.pool == "swa":
             return returned_laws.judge_returned(call, value, swa, books) if swa else None
-        full = census_of("full", before.full, self._ledger.full_pages)
+        full = census_of("full", before.full, self._ledger.full_pages, self._ledger.first_page)
         found = returned_laws.judge_returned(call, value, full, books)
         if found is None and swa is not None and call.pool == "composite":
             found = returned_laws.judge_new_peers(call, value, before, after, swa, self._page_size)

@@ -18,14 +18,15 @@ from oracle.ownership import Ownership
 class Ledger:
     """The laws' memory for one allocator of ``geometry``.
 
-    ``full_pages`` and ``swa_pages`` count whole pages. The three sets are empty unless a group is
+    ``full_pages`` and ``swa_pages`` count whole pages, ``first_page`` is the first FULL one that is no padding. The three sets are empty unless a group is
     open: FULL pages, SWA pages, and FULL slots whose mapping entry may linger until the group ends,
     all given back in that group.
     """
 
     def __init__(self, geometry: Geometry) -> None:
         self.page_size = geometry.page_size
-        self.full_size = geometry.size
+        self.first_page = geometry.first_page
+        self.full_size = geometry.full_slots - geometry.first_page * geometry.page_size
         self.swa_size = geometry.size_swa
         self.deferred_full: set[int] = set()
         self.deferred_swa: set[int] = set()

@@ -26,12 +26,13 @@ from oracle.ownership import Ownership
 
 
 def judge_padding(after: Snapshot, censuses: list[Census]) -> Violation | None:
-    """Page 0 is in no free list and not staged, and 0 is in no pile but that of gathered slots,
-    where it means unmapped.
+    """A padding page is in no free list and not staged, and 0 is in no pile but that of gathered
+    slots, where it means unmapped.
     """
     for census in censuses:
-        if 0 in census.pages:
-            where = near(census.listed, census.listed.index(0))
+        padding = census.pages.intersection(range(census.first))
+        if padding:
+            where = near(census.listed, census.listed.index(min(padding)))
             return _padding(census.pool, f"the {census.name} pages that can be handed out", where)
     for pool, entries in _piles(after):
         for entry in entries:
@@ -54,7 +55,11 @@ def judge_one_owner(census: Census, held: Collection[int], books: Ownership) -> 
     if census.pages.isdisjoint(held):
         return None
     page = min(census.pages.intersection(held))
-    owner = holder_of(books, page) if census.pool == "full" else "the peers of a live row are on"
+    owner = "the peers of a live row are on"
+    if census.pool == "full":
+        owner = holder_of(books, page)
+    elif census.pool == "device":
+        owner = "a live key or a buffer has"
     return Violation(
         law=ONE_OWNER,
         pool=census.pool,
@@ -71,13 +76,13 @@ def judge_conservation(
 
     Expects that ``judge_one_owner`` found nothing.
     """
-    listed, total = census.listed, census.total
-    if listed and (min(listed) < 1 or max(listed) > total):
-        at = next(at for at, page in enumerate(listed) if not 1 <= page <= total)
-        return _lost(census, f"{census.name} has pages 1 to {total}", near(listed, at))
+    listed, total, first, last = census.listed, census.total, census.first, census.last
+    if listed and (min(listed) < first or max(listed) > last):
+        at = next(at for at, page in enumerate(listed) if not first <= page <= last)
+        return _lost(census, f"{census.name} has pages {first} to {last}", near(listed, at))
     if len(listed) + len(held) >= total:
         return None
-    lost = set(range(1, total + 1)) - census.pages - set(held) - deferred
+    lost = set(range(first, last + 1)) - census.pages - set(held) - deferred
     if not lost:
         return None
     page = min(lost)

@@ -30,6 +30,8 @@ def growths_of(call: Call, page_size: int) -> list[Growth]:
     """The rows that grow by an allocating call, in the order in which they get their slots."""
     if call.method == "alloc":
         return [Growth(0, call.need // page_size * page_size, -1)]
+    if call.method == "alloc_cyclic":
+        return [Growth(0, call.need, -1)]
     if call.method == "alloc_decode":
         return [
             Growth(length - 1, 1, last)
@@ -107,19 +109,19 @@ def judge_lookup(call: Call, value: tuple[int, ...], mapping: list[int]) -> Viol
 
 
 def _outside(value: tuple[int, ...], census: Census, size: int) -> Violation | None:
-    if not value or (size <= min(value) and max(value) < (census.total + 1) * size):
+    first, last = census.first * size, (census.last + 1) * size - 1
+    if not value or (first <= min(value) and max(value) <= last):
         return None
     for at, slot in enumerate(value):
-        if 0 <= slot < size:
+        if 0 <= slot < first:
             return Violation(
                 law=PADDING_PAGE,
                 pool=census.pool,
                 expected="the padding page is never handed out",
                 got=near(value, at),
             )
-    last = (census.total + 1) * size - 1
-    at = next(at for at, slot in enumerate(value) if not size <= slot <= last)
-    return _returned(census.pool, f"slots from {size} to {last}", near(value, at))
+    at = next(at for at, slot in enumerate(value) if not first <= slot <= last)
+    return _returned(census.pool, f"slots from {first} to {last}", near(value, at))
 
 
 def _runs(growths: list[Growth], size: int) -> Iterator[tuple[int, Growth]]:

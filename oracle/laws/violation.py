@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-PoolName = Literal["full", "swa", "state", ""]
+PoolName = Literal["full", "swa", "state", "device", ""]
 
 LEGAL_CALL_RAISED = "legal-call-raised"
 FAILED_CALL_CHANGES_NOTHING = "failed-call-changes-nothing"
@@ -42,6 +42,15 @@ LAW_NAMES = (
     CONTENT_SWA,
 )
 """Every law, in no order of rank."""
+
+IDENTITY_MAPPING = "identity-mapping"
+RING_ACCOUNTING = "ring-accounting"
+PAGE_CLASS = "page-class"
+ROTATION = "rotation"
+
+FAMILY_LAW_NAMES = (IDENTITY_MAPPING, RING_ACCOUNTING, PAGE_CLASS, ROTATION)
+"""The laws that only some of the further families of fixed pools have, beside those of ``LAW_NAMES``
+that apply to them."""
 
 
 class Violation(Struct, frozen=True):

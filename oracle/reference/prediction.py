@@ -13,13 +13,19 @@ from oracle.call import Call
 from oracle.contract import Contract
 from oracle.geometry import Geometry, Mode
 from oracle.observation import Outcome, Snapshot
+from oracle.reference.further import FURTHER, Further
 from oracle.reference.hybrid_state import SubPool, make_pool
 from oracle.reference.hybrid_swa import HybridPool
+from oracle.reference.page_interleave import PageInterleavePool
+from oracle.reference.pure_swa import PureSwaPool
 from oracle.reference.raised import PredictedError, UndefinedError, not_implemented
 from oracle.reference.row_layer import RowPool
 from oracle.reference.signals import Signals
 
-# What a call returns is None or slots; the pools differ in class, not in how they are called.
+NUMBERS = frozenset({"request_slot_reserve"})
+"""The calls whose value is a plain number, in no tensor."""
+
+# What a call returns is None, slots or a number; the pools differ in class, not in how they are called.
 _PERFORM: dict[str, Callable[[Any, Call], list[int] | None]] = {
     "alloc": lambda pool, call: pool.alloc(call.need),
     "alloc_extend": lambda pool, call: pool.alloc_extend(call),
@@ -49,9 +55,22 @@ _PERFORM: dict[str, Callable[[Any, Call], list[int] | None]] = {
     "restore_state": lambda pool, _: pool.restore_state(),
     "resize": lambda pool, call: (
         pool.resize(call.size, call.size_swa)
-        if isinstance(pool, HybridPool)
+        if isinstance(pool, HybridPool | PureSwaPool)
         else pool.resize(call.size)
     ),
+    "take_request_slots": lambda pool, call: pool.take_request_slots(call.need),
+    "return_request_slots": lambda pool, call: pool.return_request_slots(call.need),
+    "alloc_logical_only": lambda pool, call: pool.alloc_logical_only(call),
+    "alloc_device_buffer": lambda pool, call: pool.alloc_device_buffer(call.slots, call.need),
+    "free_hisparse": lambda pool, call: pool.free_hisparse(call.slots),
+    "free_hisparse_indices": lambda pool, call: pool.free_hisparse_indices(call.slots),
+    "configure_spec_scratch": lambda pool, call: pool.configure_spec_scratch(
+        call.need, call.device_buffer
+    ),
+    "request_slot_reserve": lambda pool, call: pool.request_slot_reserve(call.need, call.slot_held),
+    "alloc_cyclic": lambda pool, call: pool.alloc_cyclic(call.start_class, call.need),
+    "alloc_group_begin": lambda pool, call: pool.alloc_group_begin(call.need),
+    "alloc_group_end": lambda pool, _: pool.alloc_group_end(),
     "evict_out_of_window": lambda pool, call: pool.evict_out_of_window(call),
     "free_row_segments": lambda pool, call: pool.free_row_segments(
         call.segments, call.evicted, call.dead_lo
@@ -70,22 +89,28 @@ class Reference:
     def __init__(self, geometry: Geometry, mode: Mode, contract: Contract) -> None:
         self.undefined = ""
         self._contract = contract
-        self._hybrid: HybridPool | None = None
-        if geometry.family in ("hybrid-swa", "hybrid-rows"):
-            made = HybridPool if geometry.family == "hybrid-swa" else RowPool
-            self._hybrid = made(geometry, mode, contract)
-            self._main: SubPool = self._hybrid.full
-            self._signals = self._hybrid.signals
-        else:
-            self._main = make_pool(
-                geometry.size,
-                geometry.page_size,
-                contract,
-                need_sort=geometry.need_sort,
-                debug=mode.debug and contract.has_debug,
-                paged=geometry.family == "paged",
-            )
-            self._signals = Signals(mode.level, contract)
+        self._composite: Further | None = None
+        """The allocator, unless it is a single pool, ``_main``."""
+        self._below: dict[str, SubPool] = {}
+        """The pools below a composite that take calls themselves."""
+        if geometry.family == "hybrid-swa":
+            self._composite = HybridPool(geometry, mode, contract)
+        elif geometry.family in FURTHER:
+            self._composite = FURTHER[geometry.family](geometry, mode, contract)
+        if isinstance(self._composite, HybridPool):
+            self._below = {"full": self._composite.full, "swa": self._composite.swa}
+        if self._composite is not None:
+            self._signals = self._composite.signals
+            return
+        self._signals = Signals(mode.level, contract)
+        self._main = make_pool(
+            geometry.size,
+            geometry.page_size,
+            contract,
+            need_sort=geometry.need_sort,
+            debug=mode.debug and contract.has_debug,
+            paged=geometry.family == "paged",
+        )
 
     def apply(self, call: Call) -> Outcome:
         """Perform ``call`` and return what it gives back; raises nothing of what the allocator raises."""
@@ -103,8 +128,8 @@ class Reference:
 
     def snapshot(self) -> Snapshot:
         """The whole state; its lists are the reader's, their inner lists are shared and never change."""
-        if self._hybrid is not None:
-            return self._hybrid.snapshot()
+        if self._composite is not None:
+            return self._composite.snapshot()
         pool = self._main.state()
         return Snapshot(
             full=pool,
@@ -120,14 +145,11 @@ class Reference:
             not_implemented(f"{call.method} does not exist on the {call.pool} allocator here")
         return _PERFORM[call.method](pool, call)
 
-    def _pool_and_methods(self, call: Call) -> tuple[HybridPool | SubPool, frozenset[str]]:
-        if self._hybrid is None:
-            methods = self._contract.methods if call.pool == "composite" else frozenset[str]()
-            return self._main, methods
+    def _pool_and_methods(self, call: Call) -> tuple[Further | SubPool | None, frozenset[str]]:
         if call.pool == "composite":
-            return self._hybrid, self._contract.methods
-        pool = self._hybrid.full if call.pool == "full" else self._hybrid.swa
-        return pool, self._contract.pool_methods
+            return self._composite or self._main, self._contract.methods
+        pool = self._below.get(call.pool)
+        return pool, frozenset() if pool is None else self._contract.pool_methods
 
     def _outcome(
         self,
@@ -143,15 +165,21 @@ class Reference:
             message=message,
             hits=tuple(self._signals.hits),
             counted=self._signals.counted(),
-            dtype="" if value is None else "int64",
+            dtype="" if value is None or call.method in NUMBERS else "int64",
             resolved=self._resolved(call),
         )
 
     def _resolved(self, call: Call) -> tuple[int, ...]:
-        """The evicted cursor after a window eviction, whether or not it raised."""
-        if call.method != "evict_out_of_window" or not isinstance(self._hybrid, RowPool):
+        """The caller's rotation bases after a call that takes some, -1 for one that is still open; the evicted cursor after a call on
+        a row, whether or not it raised: only a window eviction moves it.
+        """
+        if call.method == "evict_out_of_window" and isinstance(self._composite, RowPool):
+            return (self._composite.cursor,)
+        if call.method in ("free_row", "free_row_segments"):
+            return (call.cursors.evicted if call.method == "free_row" else call.evicted,)
+        if call.method != "alloc_extend" or not isinstance(self._composite, PageInterleavePool):
             return ()
-        return (self._hybrid.cursor,)
+        return tuple(-1 if base is None else base for base in self._composite.bases)
 
 
 def make_reference(geometry: Geometry, mode: Mode, contract: Contract) -> Reference:

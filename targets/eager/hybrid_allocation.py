@@ -50,6 +50,21 @@ class HybridAllocation(HybridState):
         Raises AssertionError at page size 1, and when a row would continue a page whose last peer is gone. The need is
         always worked out here, so ``num_new_pages`` is not used.
         """
+        plans = self.plan_both(
+            prefix_lens, prefix_lens_cpu, seq_lens, seq_lens_cpu, last_loc, extend_num_tokens
+        )
+        return None if plans is None else self.take_both(plans)
+
+    def plan_both(
+        self,
+        prefix_lens: torch.Tensor,
+        prefix_lens_cpu: torch.Tensor,
+        seq_lens: torch.Tensor,
+        seq_lens_cpu: torch.Tensor,
+        last_loc: torch.Tensor,
+        extend_num_tokens: int,
+    ) -> tuple[PagePlan, PagePlan] | None:
+        """What ``alloc_extend`` would take from the FULL and the SWA side, every check done; None when pages are short."""
         full, swa = self._paged_pools()
         new_pages = new_pages_of_extend(
             prefix_lens_cpu.tolist(), seq_lens_cpu.tolist(), self.page_size
@@ -68,8 +83,13 @@ class HybridAllocation(HybridState):
         assert full_plan is not None
         assert swa_plan is not None
         self._assert_last_peers(gone, last_loc)
-        full_slots = full.take(full_plan)
-        self._map(full_slots, swa.take(swa_plan))
+        return full_plan, swa_plan
+
+    def take_both(self, plans: tuple[PagePlan, PagePlan]) -> torch.Tensor:
+        """Take what was planned for each side and map it; the FULL slots."""
+        full, swa = self._paged_pools()
+        full_slots = full.take(plans[0])
+        self._map(full_slots, swa.take(plans[1]))
         return full_slots
 
     def alloc_extend_swa_tail(
@@ -87,10 +107,7 @@ class HybridAllocation(HybridState):
         Raises AssertionError for a page size of 1, several rows, or a tail longer than the extension.
         """
         full, swa = self._paged_pools()
-        assert len(prefix_lens_cpu) == 1, f"one row has a tail, not {len(prefix_lens_cpu)}"
-        assert 0 <= swa_tail_len <= extend_num_tokens, (
-            f"a tail of {swa_tail_len} slots is not part of an extension of {extend_num_tokens}"
-        )
+        self._assert_tail(prefix_lens_cpu, extend_num_tokens, swa_tail_len)
         new_pages = new_pages_of_extend(
             prefix_lens_cpu.tolist(), seq_lens_cpu.tolist(), self.page_size
         )
@@ -131,6 +148,14 @@ class HybridAllocation(HybridState):
         full_slots = full.take(full_plan)
         self._map(full_slots, swa.take(swa_plan))
         return full_slots
+
+    def _assert_tail(
+        self, prefix_lens_cpu: torch.Tensor, extend_num_tokens: int, swa_tail_len: int
+    ) -> None:
+        assert len(prefix_lens_cpu) == 1, f"one row has a tail, not {len(prefix_lens_cpu)}"
+        assert 0 <= swa_tail_len <= extend_num_tokens, (
+            f"a tail of {swa_tail_len} slots is not part of an extension of {extend_num_tokens}"
+        )
 
     def _plan_tail(self, swa: PagedAllocator, length: int) -> PagePlan | None:
         fresh_row = torch.full((1,), -1, device=self.device)

@@ -5,43 +5,32 @@ Guarantees that a reset gives the state after construction, whether it built ane
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import torch
 
 from oracle.contract import Contract, current_contract
-from oracle.geometry import BANDS, FAMILIES, Geometry, Mode
-from targets.driver import perform
+from oracle.geometry import BANDS, FAMILIES, FURTHER_FAMILIES, Geometry, Mode
+from targets.driver import Reach, perform
+from targets.eager.families import AllocatorClasses as AllocatorClasses
+from targets.eager.families import EagerAllocator as EagerAllocator
+from targets.eager.families import build
+from targets.eager.family_snapshots import family_snapshot_of
 from targets.eager.hybrid_swa import HybridSWAAllocator
-from targets.eager.paged import PagedAllocator
 from targets.eager.signals import Signals
-from targets.eager.snapshots import snapshot_of
-from targets.eager.token import TokenAllocator
-from targets.eager.unified.families import UNIFIED_CLASSES, MakeUnified, UnifiedAllocator
+from targets.eager.unified.families import UnifiedAllocator
 from targets.eager.unified.performing import Performer
 from targets.eager.unified.snapshots import unified_snapshot_of
 from targets.hits import HitRecorder
 from targets.mode import switched
+from targets.request_slots import RequestSlots
+from targets.rows.calls import LayerCaller
+from targets.rows.methods import ROWS_FAMILY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from oracle.call import Call
     from oracle.observation import Outcome
     from oracle.unified_observation import AnySnapshot
-
-EagerAllocator = TokenAllocator | PagedAllocator | HybridSWAAllocator | UnifiedAllocator
-
-
-@dataclass(frozen=True)
-class AllocatorClasses:
-    """The class that serves each family. A hybrid class brings its own pool classes."""
-
-    token: type[TokenAllocator] = TokenAllocator
-    paged: type[PagedAllocator] = PagedAllocator
-    hybrid: type[HybridSWAAllocator] = HybridSWAAllocator
-    unified: Mapping[str, MakeUnified] = field(default_factory=lambda: UNIFIED_CLASSES)
 
 
 class EagerTarget:
@@ -66,11 +55,15 @@ class EagerTarget:
         self._built: tuple[Geometry, bool] | None = None
         self._mode = Mode()
         self._performer: Performer | None = None
+        self._request_slots: RequestSlots | None = None
+        self._reach = Reach()
         self._recorder = HitRecorder(has_counter=False)
 
     def contract(self, family: str) -> Contract | None:
         """The current contract; None for a family that we do not have."""
-        ours = family in FAMILIES or family in self._classes.unified
+        ours = (
+            family in (*FAMILIES, *FURTHER_FAMILIES, ROWS_FAMILY) or family in self._classes.unified
+        )
         return current_contract(family) if ours else None
 
     def reset(self, geometry: Geometry, mode: Mode) -> None:
@@ -81,14 +74,22 @@ class EagerTarget:
         """
         geometry.check()
         self._mode = mode
-        reuse = self._reuse and geometry.family not in BANDS
+        reuse = self._reuse and geometry.family in FAMILIES
         if reuse and self._built == (geometry, mode.debug) and not self._sentinel_is_gone():
             self.allocator.clear()
             return
         self._built = None
-        self._recorder = HitRecorder(has_counter=geometry.family not in ("token", "paged"))
+        contract = current_contract(geometry.family)
+        self._recorder = HitRecorder(has_counter=contract.has_counter)
+        self._request_slots = None
+        if geometry.family == "swa-ring":
+            self._request_slots = RequestSlots(geometry.family_sizes.request_slots)
         with switched(mode):
             self.allocator = self._build(geometry)
+        self._reach = Reach(request_slots=self._request_slots)
+        if geometry.family == ROWS_FAMILY:
+            assert isinstance(self.allocator, HybridSWAAllocator)
+            self._reach = Reach(rows=LayerCaller(self._classes.rows(self.allocator)))
         self._performer = None
         if geometry.family in BANDS:
             self._performer = Performer(self.allocator, self._device, self._recorder)
@@ -106,30 +107,18 @@ class EagerTarget:
         """The whole state, read without changing it."""
         if isinstance(self.allocator, UnifiedAllocator):
             return unified_snapshot_of(self.allocator)
-        return snapshot_of(self.allocator)
+        return family_snapshot_of(self.allocator, self._request_slots)
 
     def _perform(self, call: Call) -> Outcome:
         if self._performer is not None:
             return self._performer.perform(call)
-        return perform(self.allocator, call, self._device, observe=self._recorder)
+        return perform(
+            self.allocator, call, self._device, observe=self._recorder, reach=self._reach
+        )
 
     def _build(self, geometry: Geometry) -> EagerAllocator:
-        if geometry.family in self._classes.unified:
-            signals = Signals(self._recorder, on_host=True)
-            return self._classes.unified[geometry.family](geometry, self._device, signals)
-        size, need_sort = geometry.size, geometry.need_sort
-        if geometry.family == "token":
-            return self._classes.token(size, self._device, need_sort=need_sort)
-        if geometry.family == "paged":
-            return self._classes.paged(size, geometry.page_size, self._device, need_sort=need_sort)
-        return self._classes.hybrid(
-            size,
-            geometry.size_swa,
-            geometry.page_size,
-            self._device,
-            need_sort=need_sort,
-            signals=Signals(self._recorder, on_host=True),
-        )
+        signals = Signals(self._recorder, on_host=True)
+        return build(geometry, self._device, self._classes, signals, self._request_slots)
 
     def _sentinel_is_gone(self) -> bool:
         return (
