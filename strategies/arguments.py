@@ -108,7 +108,7 @@ BIASES: dict[tuple[type, str], Values] = {
     (op.ReleaseRow, "together"): (False, True),
     (op.FreeRowSegments, "empty"): (False, False, True),
     (op.OverAllocate, "amount"): FEW,
-    (op.OverAllocate, "unit"): ("pages", "tokens", "edge"),
+    (op.OverAllocate, "unit"): _UNITS,
     (op.RollBack, "accepted"): FEW,
     (op.InsertAgain, "pair"): FEW,
     (op.HitPrefix, "unit"): _UNITS,

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from oracle.call import Call, RowCursors
 from oracle.laws.judgement import Laws
-from oracle.laws.violation import (
-    CURSOR_RISES,
-    EVICTED_ABOVE_FLOOR,
-    WINDOW_KEPT,
-    Violation,
-)
+from oracle.laws.row_names import CURSOR_RISES, EVICTED_ABOVE_FLOOR, WINDOW_KEPT
+from oracle.laws.violation import Violation
 from oracle.observation import Outcome, Snapshot
 from oracle.ownership import Ownership
 

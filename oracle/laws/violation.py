@@ -52,13 +52,6 @@ FAMILY_LAW_NAMES = (IDENTITY_MAPPING, RING_ACCOUNTING, PAGE_CLASS, ROTATION)
 """The laws that only some of the further families of fixed pools have, beside those of ``LAW_NAMES``
 that apply to them."""
 
-CURSOR_RISES = "cursor-rises"
-EVICTED_ABOVE_FLOOR = "evicted-above-floor"
-WINDOW_KEPT = "window-kept"
-
-ROW_LAW_NAMES = (CURSOR_RISES, EVICTED_ABOVE_FLOOR, WINDOW_KEPT)
-"""The laws that rows with cursors have beside them."""
-
 
 class Violation(Struct, frozen=True):
     """A law that does not hold: its name, the pool ("" where it is no single pool's), and what

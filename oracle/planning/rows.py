@@ -119,7 +119,8 @@ def release_row(
         for start, stop in some:
             if start < stop:
                 _book_free(caller, request, row, range(start // size, -(-stop // size)))
-    books.give_back(request, range(first_page))
+    if request in books.requests:
+        books.give_back(request, range(first_page))
 
 
 def plan_free_row_segments(caller: Caller, operation: op.FreeRowSegments) -> Plan:

@@ -291,6 +291,15 @@ def test_each_slip_has_its_name() -> None:
         assert UNALIGNED_PROTECTED in evicted().breaches(again(drift=1, drifting="protected"))
 
 
+def test_what_a_slip_left_of_a_row_can_be_released_later() -> None:
+    # The first release leaves out the only page beyond the prefix, and lets the prefix go.
+    rows = Rows(EIGHT_PAGES, op.Insert(pages=0), op.HitPrefix(amount=1), callers="hostile")
+    rows.calls(op.ReleaseRow(drift=1, drifting="protected"))
+    assert [len(request.slots) for request in rows.books.requests] == [32, 5]
+    rows.calls(op.ReleaseRow())
+    assert [len(request.slots) for request in rows.books.requests] == [32]
+
+
 def test_slips_on_the_tree_have_names_of_their_own() -> None:
     inserted = (EIGHT_PAGES, op.Insert(pages=3))
     assert SHARED in Rows(*inserted, callers="hostile").breaches(op.EvictNode(locked=True))

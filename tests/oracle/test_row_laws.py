@@ -12,7 +12,7 @@ from oracle.family_sizes import FamilySizes
 from oracle.geometry import Geometry
 from oracle.laws import Violation, make_laws
 from oracle.laws.row_laws import RowLaws
-from oracle.laws.violation import ROW_LAW_NAMES
+from oracle.laws.row_names import ROW_LAW_NAMES
 from oracle.observation import Outcome, PoolState, Snapshot
 from oracle.ownership import Ownership
 
