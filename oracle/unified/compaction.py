@@ -30,6 +30,9 @@ def flush(band: EndBand, *, urgent: bool) -> int:
     for source, destination in moves:
         band.relocate(source, destination)
     if urgent:
+        if band.holes:
+            # The forward pass in flight was waited for, so it writes nothing any more (§5, step 6).
+            band.in_flight = None
         _retreat(band, len(band.holes))
         band.holes = []
     else:

@@ -177,6 +177,15 @@ _BANDS = {
         TWO, *_OLDEST_GONE, BeginForward(request=4), Flush(), Release(request=3), Flush()
     ),
     "a flush of what a forward pass writes": _trace(TWO, *_OLDEST_GONE, BeginForward(), Flush()),
+    "a flush of what a forward pass wrote that an urgent flush waited for": _trace(
+        TWO,
+        *_PAGES[:3],
+        BeginForward(count=1),
+        Release(request=2),
+        Flush(urgent=True),
+        Release(),
+        Flush(),
+    ),
     "a flush behind a closed gate": _trace(TWO, *_OLDEST_GONE, Gate(), Flush()),
     "holes of the middle band closed": _trace(
         THREE,
