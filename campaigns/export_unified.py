@@ -20,10 +20,16 @@ from oracle.laws.unified_names import (
     BYTE_ACCOUNTING,
     CONTENT,
     DEFERRAL,
+    EVICTION_SEES_DEFERRED_FREES,
     MOVE_CHANGES_NO_OWNER,
+    PLAN_MINIMAL,
+    PROMISE_KEPT,
+    REFUSED_THOUGH_IT_FITS,
     SPANS_ORDERED,
     TRANSLATE_TOTAL,
 )
+from oracle.laws.unified_packed import PackedBands
+from oracle.laws.unified_promises import GROWING, promised_slots, wanted_pages, wanted_swa_pages
 from oracle.laws.unified_spans import Spans
 from oracle.laws.violation import (
     FAILED_CALL_CHANGES_NOTHING,
@@ -49,6 +55,10 @@ CHECKED = {
     RETURNED_SLOTS: "slots that must not be handed out like that",
     PADDING_PAGE: "slots that must not be handed out like that",
     TRANSLATE_TOTAL: "where virtual slots are",
+    PROMISE_KEPT: "what was said to be available and cannot be had as it is",
+    REFUSED_THOUGH_IT_FITS: "what is refused although it fits",
+    PLAN_MINIMAL: "a plan that gives up too much, or too little",
+    EVICTION_SEES_DEFERRED_FREES: "what waits in the group while the cache is emptied",
     "sentinels": "the ends of the {band} tables",
     SPANS_ORDERED: "spans that overlap or leave their grid",
     "swa-bound-full-unbound": "virtual pages with an SWA page and no FULL page",
@@ -68,6 +78,8 @@ BEFORE = {
     MOVE_CHANGES_NO_OWNER: "owned(look(allocator))",
     FAILED_CALL_CHANGES_NOTHING: "owned(look(allocator))",
     DEFERRAL: "look(allocator)",
+    PROMISE_KEPT: "look(allocator)",
+    EVICTION_SEES_DEFERRED_FREES: "look(allocator)",
     RETURNED_SLOTS: "look(allocator)",
     PADDING_PAGE: "look(allocator)",
     TRANSLATE_TOTAL: 'look(allocator)["bands"]["{band}"]',
@@ -158,13 +170,28 @@ class _Facts:
         """What the templates are rendered with."""
         call = self.story.steps[-1].call if self.story.steps else None
         band = call.pool if call is not None and call.pool != "composite" else self.band
-        return {
+        return self._capacity() | {
             "band": self.band,
             "grid": self.spans.grids[band],  # type: ignore[index]
             "call": call,
             "named": list(call.slots) if call is not None else [],
             "loading": self.story.books.loading,
         }
+
+    def _capacity(self) -> dict[str, object]:
+        """What the laws about capacity speak of: pages that the last call wants, and what a packed buffer holds."""
+        geometry = self.story.trace.geometry
+        call = self.story.steps[-1].call if self.story.steps else None
+        facts: dict[str, object] = {
+            "growing": GROWING,
+            "peered_bands": "swa" in self.spans.grids,
+            "packed": PackedBands(geometry) if geometry.family == "unified-swa" else None,
+        }
+        if call is not None:
+            facts["wanted_full"] = wanted_pages(call, geometry.page_size)
+            facts["wanted_swa"] = wanted_swa_pages(call, geometry.page_size)
+            facts["wanted_slots"] = promised_slots(call)
+        return facts
 
     def lines(self, text: str) -> list[str]:
         """The assignments that ``text`` needs, in order."""

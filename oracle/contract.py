@@ -140,17 +140,21 @@ class Contract(Struct, frozen=True, kw_only=True):
     """Row "hole choice": which holes an allocation draws when it does not need them all."""
     eviction: Literal["planned", "planned-without-stopping", "per-side"] = "planned"
     """Row "evict": the plan of the shared bytes as quota, with or without asking before each row whether it is enough; or what
-    each side lacks by itself."""
+    each side lacks by itself (three pools: once the joint capacity is short, and never states)."""
     state_eviction: Literal["asked", "whole"] = "asked"
     """§10, tri, which leaves it open: the states that an eviction asks the tree for, after rows were not enough, are given up
     as long as the pages do not fit, which is asked before each; or as many as were asked for."""
     eviction_takes_swa: bool = True
     """Row "capacities": an eviction can be asked for another number of SWA slots than of FULL slots."""
+    plan_prefers_swa: bool = True
+    """Row "capacities": a plan can be asked to give up peers rather than FULL pages."""
     eviction_verdict: Literal["ensured", "none"] = "ensured"
-    """Row "capacities": an eviction ends with ``ensure_capacity`` and returns its verdict, or returns nothing."""
+    """Rows "capacities" and "evict": an eviction ends with ``ensure_capacity`` and returns its verdict, or returns nothing."""
     capacity_gate: Literal["planned", "ladder"] = "planned"
-    """Row "capacities": an allocation that does not fit packs the bands only if the shared plan says that this is enough, or climbs
-    the ladder of §7 whatever comes of it."""
+    """Rows "capacities" and "evict": an allocation that does not fit moves pages only where the shared plan (three pools: a
+    certificate, or the room for the floating band) says that this is enough, or climbs the ladder of §7 whatever comes of it."""
+    tail_gate: Literal["bound-pages", "all-pages"] = "bound-pages"
+    """Row "capacities": a tail preallocation asks for SWA pages for what it binds, or for all its new pages."""
     strange_ids: Literal["padding", "undefined"] = "padding"
     """Row "translate": negative ids and ids past the table give the padding page, or are the caller's risk."""
 

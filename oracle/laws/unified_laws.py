@@ -9,10 +9,19 @@ from __future__ import annotations
 
 from oracle.call import Call
 from oracle.geometry import Geometry
-from oracle.laws import call_laws, unified_books, unified_calls, unified_spans, unified_tables
+from oracle.laws import (
+    call_laws,
+    unified_books,
+    unified_calls,
+    unified_promises,
+    unified_spans,
+    unified_tables,
+)
 from oracle.laws.unified_books import HeldPages
 from oracle.laws.unified_content import WrittenNumbers
 from oracle.laws.unified_names import BYTE_ACCOUNTING
+from oracle.laws.unified_packed import PackedBands
+from oracle.laws.unified_plans import judge_plan
 from oracle.laws.unified_returned import judge_handed_out
 from oracle.laws.violation import Violation
 from oracle.observation import Outcome
@@ -27,6 +36,8 @@ class UnifiedLaws:
         self._spans = unified_spans.Spans(geometry)
         self._held = HeldPages()
         self._numbers = WrittenNumbers()
+        two_pools = geometry.family == "unified-swa"
+        self._packed = PackedBands(geometry) if two_pools else None
 
     def judge_call(
         self,
@@ -51,7 +62,25 @@ class UnifiedLaws:
             )
         if found is None and outcome.value is not None and not outcome.error:
             found = judge_handed_out(call, outcome.value, before, after, books)
+        if found is None and not breaches:
+            found = self._judge_capacity(call, outcome, before, after, books)
         return found
+
+    def _judge_capacity(
+        self,
+        call: Call,
+        outcome: Outcome,
+        before: UnifiedSnapshot,
+        after: UnifiedSnapshot,
+        books: Ownership,
+    ) -> Violation | None:
+        """What the call said of capacity, and what it did of what was said before (P11, P13 to P15)."""
+        return (
+            unified_promises.judge_promise(call, outcome, before, after, books)
+            or unified_promises.judge_refusal(call, outcome, before, self._packed, books)
+            or judge_plan(call, outcome, before, self._packed, books)
+            or unified_promises.judge_eviction(call, outcome, before, after)
+        )
 
     def judge_state(self, after: UnifiedSnapshot, books: Ownership) -> Violation | None:
         """Judge the state after a whole operation, all of whose calls are booked."""

@@ -23,6 +23,10 @@ TABLE_INVERSE = "table-inverse"
 SPAN_PARTITION = "span-partition"
 LIVE_COUNT = "live-count"
 TRANSLATE_TOTAL = "translate-total"
+PROMISE_KEPT = "promise-kept"
+REFUSED_THOUGH_IT_FITS = "refused-though-it-fits"
+PLAN_MINIMAL = "plan-minimal"
+EVICTION_SEES_DEFERRED_FREES = "eviction-sees-deferred-frees"
 DEFERRAL = "deferral"
 MOVE_CHANGES_NO_OWNER = "move-changes-no-owner"
 BOUND_AGREES_WITH_BOOKS = "bound-agrees-with-books"
@@ -36,6 +40,10 @@ UNIFIED_LAW_NAMES = (
     DEFERRAL,
     RETURNED_SLOTS,
     TRANSLATE_TOTAL,
+    PROMISE_KEPT,
+    REFUSED_THOUGH_IT_FITS,
+    PLAN_MINIMAL,
+    EVICTION_SEES_DEFERRED_FREES,
     SENTINELS,
     SPANS_ORDERED,
     SWA_BOUND_FULL_UNBOUND,

@@ -31,7 +31,7 @@ def plan_capacity(caller: Caller, operation: op.Capacity) -> Plan:
             evictable_full=operation.evictable_full % (MOST_PAGES + 1) * size,
             evictable_swa=operation.evictable_swa % (MOST_PAGES + 1) * size,
             empty_pool=operation.empty_pool,
-            prefer_swa=operation.prefer_swa and plans,
+            prefer_swa=operation.prefer_swa and plans and caller.contract.plan_prefers_swa,
             token_slack=operation.token_slack and not plans,
         )
     )
@@ -50,12 +50,13 @@ def plan_evict_for_alloc(caller: Caller, operation: op.EvictForAlloc) -> Plan:
         direct=operation.direct,
     )
     two_pools = caller.geometry.family == "unified-swa"
+    prefers = two_pools and caller.contract.plan_prefers_swa
     call = Call(
         method=operation.method,
         need=caller.slots_of(operation.amount, operation.unit),
         need_swa=_swa_need(caller, operation),
         tree=tree if operation.tree else None,
-        prefer_swa=operation.prefer_swa and two_pools,
+        prefer_swa=operation.prefer_swa and prefers,
     )
     outcome = yield Planned(call)
     for eviction in outcome.evicted:

@@ -22,6 +22,9 @@ def flush(band: EndBand, *, urgent: bool) -> int:
         _drain_pending(band, everything=False)
         return 0
     _drain_pending(band, everything=urgent)
+    span = band.span()
+    sound = len(set(band.holes)) == len(band.holes) and all(hole in span for hole in band.holes)
+    leave_undefined(unless=sound, reason="a flush of holes that are no pages of the span")
     band.holes = sorted(band.holes)
     _absorb(band)
     moves = _moves(band, urgent=urgent)
@@ -30,6 +33,9 @@ def flush(band: EndBand, *, urgent: bool) -> int:
     for source, destination in moves:
         band.relocate(source, destination)
     if urgent:
+        if band.holes:
+            # The forward pass in flight was waited for, so it writes nothing any more (§5, step 6).
+            band.in_flight = None
         _retreat(band, len(band.holes))
         band.holes = []
     else:

@@ -158,6 +158,7 @@ class FloatingBand(Band):
         if not (self.dirty and self.holes):
             self.dirty = False
             return 0
+        self.require_sound_holes()
         inner = set(self.holes)
         while self.stop - 1 in inner:
             self.stop -= 1
@@ -171,6 +172,14 @@ class FloatingBand(Band):
         self.dirty = False
         return stripped
 
+    def require_sound_holes(self) -> None:
+        """Only a damaged band has holes that are no pages of its span, and then nothing is said of its moves (P4)."""
+        holes = set(self.holes)
+        sound = len(holes) == len(self.holes) and all(
+            self.start <= hole < self.stop for hole in holes
+        )
+        leave_undefined(unless=sound, reason="moves among holes that are no pages of the span")
+
     def open_bytes(self, side: Side) -> int:
         """The bytes of the whole pages of this grid between the span and its neighbour; all between the neighbours when empty."""
         gap_low, gap_high = self.gaps()
@@ -179,12 +188,14 @@ class FloatingBand(Band):
     def make_room(self, side: Side, target_bytes: int) -> int:
         """Open ``target_bytes`` on one side if that can be done; the bytes that are open then (§6)."""
         if not self.is_transparent and not self.moves_blocked():
+            self.require_sound_holes()
             floating_moves.make_room(self, side, target_bytes)
         return self.open_bytes(side)
 
     def compact_holes(self, retreat_side: Side) -> None:
         """Close all holes so that ``retreat_side`` of the span retreats (§6)."""
         if not self.is_transparent and not self.moves_blocked():
+            self.require_sound_holes()
             low = self.stop - self.live if retreat_side == "low" else self.start
             floating_moves.pack(self, low)
 

@@ -86,7 +86,8 @@ class PeeredPool(PeeredFrees):
             first_new, stop = -(-prefix_lens[0] // size), -(-seq_lens[0] // size)
             first_bound = tail_start // size if tail_start < seq_lens[0] else stop
             unbound = min(max(0, first_bound - first_new), pages)
-        if not self.ensure_pages(pages, pages - unbound):
+        asked = pages if self.contract.tail_gate == "all-pages" else pages - unbound
+        if not self.ensure_pages(pages, asked):
             return None
         ids: list[int] | None = []
         if pages:

@@ -49,12 +49,12 @@ class ThreePools(PeeredPool):
 
     def ensure_pages(self, full: int, swa: int) -> bool:
         """Fit as things stand, or after flushes, or after the floating band made room."""
-        if full != swa:
+        if full != swa or self.contract.capacity_gate == "ladder":
             return self._ensure_each(full, swa)
         return self.three.fits(full, swa) or self._ensure_both(full)
 
     def _ensure_each(self, full: int, swa: int) -> bool:
-        """For different demands on the sides: the ladder."""
+        """For different demands on the sides, and where nothing is certified: the ladder."""
 
         def fits() -> bool:
             return self.three.fits(full, swa)
@@ -107,9 +107,16 @@ class ThreePools(PeeredPool):
         """Free what waits; then in turn the capacity, rows of the tree, states of the tree. None without a tree."""
         if tree is None:
             return None
+        verdict = self._evict(tree, call)
+        return verdict if self.contract.eviction_verdict == "ensured" else None
+
+    def _evict(self, tree: FakeTree, call: Call) -> bool:
         if call.need <= 0:
             return True
         self.flush_deferred()
+        if self.contract.eviction == "per-side":
+            self._evict_per_side(tree, call.need)
+            return False
         pages = self.pages_of_size(call.need)
         if pages <= self.joint_pages():
             return True
@@ -130,6 +137,16 @@ class ThreePools(PeeredPool):
         elif states > 0:
             tree.evict_for_alloc(0, 0, states)
         return self.ensure_pages(pages, pages) or pages <= self.joint_pages()
+
+    def _evict_per_side(self, tree: FakeTree, need: int) -> None:
+        """What each side lacks by itself, its cap counted, where the joint capacity does not hold it (§12)."""
+        if need <= self.available_size():
+            return
+        queries = self.size_queries()
+        full = max(0, need - queries["full_available_size"])
+        swa = max(0, need - queries["swa_available_size"])
+        if full or swa:
+            tree.evict_for_alloc(full, swa, 0)
 
     def _would_do(self, pages: int) -> bool:
         three = self.three

@@ -137,6 +137,22 @@ class WrittenPagesMoved(TwoPoolAllocator):
     band_classes = BandClasses(end=_WritesIgnored)
 
 
+class _ForwardRemembered(EndBand):
+    def flush(self, *, urgent: bool) -> int:
+        flight = self.in_flight
+        moved = super().flush(urgent=urgent)
+        if urgent:
+            self.in_flight = flight
+        return moved
+
+
+@FAULTS.add("divergence")
+class WaitedForwardStillSpared(TwoPoolAllocator):
+    """After an urgent flush waited for the forward pass, what it wrote is spared as if it were still to be written."""
+
+    band_classes = BandClasses(end=_ForwardRemembered)
+
+
 class _GateIgnored(EndBand):
     @property
     def moves_blocked(self) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FAULTS = FaultList()
 
 
-@FAULTS.add("divergence")
+@FAULTS.add("law", "divergence")
 class GapCountedTwice(TwoPoolAllocator):
     """The joint capacity is the smaller of both sides', although both count on the same bytes."""
 
@@ -49,7 +49,7 @@ class EvictableSizesReadBeforeTheFlush(TwoPoolAllocator):
         return verdict
 
 
-@FAULTS.add("divergence")
+@FAULTS.add("law", "divergence")
 class EnsureMovesNothing(TwoPoolAllocator):
     """An allocation that fits only after a flush is refused."""
 
@@ -60,7 +60,7 @@ class EnsureMovesNothing(TwoPoolAllocator):
         return self.shared.fits(self._pages(full, swa), compacted=False)
 
 
-@FAULTS.add("divergence")
+@FAULTS.add("law", "divergence")
 class SwaReclaimedLast(TwoPoolAllocator):
     """A plan gives up FULL pages first where it should give up SWA pages."""
 
@@ -83,6 +83,41 @@ class SwaReclaimedLast(TwoPoolAllocator):
             empty_pool=empty_pool,
             prefer_swa=not prefer_swa,
         )
+
+
+@FAULTS.add("law", "divergence")
+class EnsuredBeforeTheFlush(TwoPoolAllocator):
+    """A yes to what fits only after a flush, which is left to the allocation and never made."""
+
+    def ensure_capacity(self, full: int, swa: int) -> bool:
+        """As ours, with every page where it was."""
+        if full < 0 or swa < 0:
+            return False
+        need = self._pages(full, swa)
+        packs = self.full.lazy and not self.members_blocked()
+        return self.shared.fits(need, compacted=False) or (
+            packs and self.shared.fits(need, compacted=True)
+        )
+
+
+@FAULTS.add("law", "divergence")
+class ExactFitRefused(FullAndStateAllocator):
+    """A row that takes all there is is refused."""
+
+    def alloc(self, need: int) -> torch.Tensor | None:
+        """As ours, but for the last page."""
+        return None if 0 < need == self.available_size() else super().alloc(need)
+
+
+@FAULTS.add("law", "divergence")
+class PackedForNothing(TwoPoolAllocator):
+    """An allocation packs the bands first, although it fits as things stand."""
+
+    def alloc(self, need: int) -> torch.Tensor | None:
+        """As ours after a flush of both."""
+        for band in (self.full, self.swa):
+            band.flush(urgent=True)
+        return super().alloc(need)
 
 
 @FAULTS.add("law", "divergence")

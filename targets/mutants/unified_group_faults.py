@@ -30,35 +30,35 @@ class _OnePileUnseen(TwoPoolAllocator):
             super().flush_deferred()
 
 
-@FAULTS.add("divergence")
+@FAULTS.add("law", "divergence")
 class TokenPileUnseen(_OnePileUnseen):
     """An eviction sizes itself before the plain frees of the open group are made."""
 
     unseen = "tokens"
 
 
-@FAULTS.add("divergence")
+@FAULTS.add("law", "divergence")
 class RepresentativePileUnseen(_OnePileUnseen):
     """An eviction sizes itself before the segment frees of the open group are made."""
 
     unseen = "representatives"
 
 
-@FAULTS.add("divergence")
+@FAULTS.add("law", "divergence")
 class FullTokenPileUnseen(_OnePileUnseen):
     """An eviction sizes itself before the plain FULL-only frees of the open group are made."""
 
     unseen = "full_tokens"
 
 
-@FAULTS.add("divergence")
+@FAULTS.add("law", "divergence")
 class FullRepresentativePileUnseen(_OnePileUnseen):
     """An eviction sizes itself before the FULL-only segment frees of the open group are made."""
 
     unseen = "full_representatives"
 
 
-@FAULTS.add("divergence")
+@FAULTS.add("law", "divergence")
 class ThreePoolFlushForgotten(ThreePoolAllocator):
     """An eviction from three pools sizes itself before the deferred frees."""
 
@@ -66,7 +66,7 @@ class ThreePoolFlushForgotten(ThreePoolAllocator):
         """Nothing is freed."""
 
 
-@FAULTS.add("divergence")
+@FAULTS.add("law", "divergence")
 class StateFlushForgotten(FullAndStateAllocator):
     """An eviction beside states sizes itself before the deferred frees."""
 

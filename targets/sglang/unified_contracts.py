@@ -40,8 +40,15 @@ BEHAVIOURS: tuple[UnifiedBehaviour, ...] = (
     UnifiedBehaviour("free_segment ps=1", 22, {"single_slot_segments": "set-shaped"}),
     UnifiedBehaviour("segment invariants", 22, {"invariants": frozenset()}),
     UnifiedBehaviour("evict", 22, {"eviction": "planned-without-stopping"}, ("unified-swa",)),
+    UnifiedBehaviour(
+        "evict: tri rewritten",
+        22,
+        {"eviction": "per-side", "eviction_verdict": "none", "capacity_gate": "ladder"},
+        ("unified-mamba-swa",),
+    ),
     UnifiedBehaviour("hole choice", 22, {"hole_choice": "list-head"}, UNIFIED_FAMILIES),
     UnifiedBehaviour("translate", 21, {"strange_ids": "undefined"}, UNIFIED_FAMILIES),
+    UnifiedBehaviour("capacities: prefer_swa", 21, {"plan_prefers_swa": False}, ("unified-swa",)),
     UnifiedBehaviour("evict", 20, {"eviction": "per-side"}, ("unified-swa",)),
     UnifiedBehaviour(
         "capacities",
@@ -49,6 +56,7 @@ BEHAVIOURS: tuple[UnifiedBehaviour, ...] = (
         {"eviction_takes_swa": False, "eviction_verdict": "none", "capacity_gate": "ladder"},
         ("unified-swa",),
     ),
+    UnifiedBehaviour("capacities: tail", 20, {"tail_gate": "all-pages"}),
 )
 """§12, the rows in which right allocators may differ. Of two rows of a topic the later one holds where both reach."""
 

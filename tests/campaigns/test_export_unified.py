@@ -78,6 +78,21 @@ MOVED = trace(TWO, Alloc(4), Alloc(4), Release(request=1), Flush())
 TRANSLATED = trace(TWO, Alloc(8), BandTranslate())
 ALLOCATED = trace(TWO, Alloc(8))
 
+ENSURED = trace(TWO, Alloc(8), Capacity("ensure_capacity", amount=1))
+PLANNED = trace(
+    TWO,
+    Alloc(0, "left"),
+    Evict(pages=1),
+    Capacity("reclaim_plan", amount=1, evictable_full=3, evictable_swa=3),
+)
+DECODED = trace(
+    PAIR,
+    Alloc(0, "left"),
+    GroupBegin(),
+    FreeSegment(),
+    EvictForAlloc("check_decode_capacity", amount=2, unit="pages"),
+)
+
 DOUBLE_RATCHET = trace(
     TWO, Alloc(8), FreeSegment("free_swa_segment"), FreeSegment("free_swa_segment")
 )
@@ -165,11 +180,31 @@ DAMAGE: dict[str, tuple[Trace, str, Callable[[State], None]]] = {
     "bound-agrees-with-books": (LOOKED_AT, "full", _band("full", v2p=_unbind)),
     "byte-accounting": (LOOKED_AT, "", lambda state: state.update(byte_accounting=["wrong"])),
     "content": (LOOKED_AT, "full", _band("full", content=lambda kv: [n + 1 for n in kv])),
+    "promise-kept": (ENSURED, "", lambda state: state["queries"].update(available_size=0)),
+    "refused-though-it-fits": (REFUSED, "", _band("full", live=lambda _: 0)),
+    "plan-minimal": (PLANNED, "", _band("full", live=lambda _: 0)),
+    "eviction-sees-deferred-frees": (
+        DECODED,
+        "",
+        lambda state: state.update(representative_pile=[[8]]),
+    ),
     "deferral": (WAITING, "full", _band("full", holes=lambda holes: [*holes, 3])),
     "failed-call-changes-nothing": (REFUSED, "full", _band("full", live=lambda live: live - 1)),
     "move-changes-no-owner": (MOVED, "full", _band("full", content=lambda kv: [0 for _ in kv])),
 }
 """For each law about states: a trace, the band, and what would break the law."""
+
+
+METHODS = {
+    "deferral": "free_segment",
+    "failed-call-changes-nothing": "alloc",
+    "move-changes-no-owner": "flush",
+    "promise-kept": "ensure_capacity",
+    "refused-though-it-fits": "alloc",
+    "plan-minimal": "reclaim_plan",
+    "eviction-sees-deferred-frees": "check_decode_capacity",
+}
+"""The last call, where a law is about one."""
 
 
 def _program(subject: Trace, law: str, band: str, method: str, path: Path) -> Any:
@@ -185,8 +220,7 @@ def test_the_check_of_a_law_is_silent_on_a_right_state_and_fires_on_a_damaged_on
     law: str, tmp_path: Path
 ) -> None:
     subject, band, damage = DAMAGE[law]
-    method = {"deferral": "free_segment", "failed-call-changes-nothing": "alloc"}.get(law, "state")
-    method = "flush" if law == "move-changes-no-owner" else method
+    method = METHODS.get(law, "state")
     module = _program(subject, law, band, method, tmp_path / "law.py")
     expected, got = module.reproduce(module.build())
     assert expected == got, "a right allocator breaks no law"
@@ -214,6 +248,7 @@ def test_the_check_of_a_law_is_silent_on_a_right_state_and_fires_on_a_damaged_on
         ("returned-slots", trace(THREE, StateAlloc(count=1)), "state", "alloc"),
         ("returned-slots", trace(TWO, Reserve()), "swa", "alloc_physical"),
         ("translate-total", TRANSLATED, "full", "translate"),
+        ("plan-minimal", PLANNED, "", "reclaim_plan"),
     ],
 )
 def test_the_check_of_what_came_back_fires_on_another_answer(

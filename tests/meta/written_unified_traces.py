@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from oracle.byte_buffer import Buffer
 from oracle.geometry import Geometry, Level, Mode
 from oracle.operations import (
@@ -43,6 +45,8 @@ THREE = Geometry(
     page_size=4,
     buffer=Buffer(total_bytes=2048, full_bytes=16, swa_bytes=8, state_bytes=96),
 )
+LOOSE_THREE = structs.replace(THREE, size=96, size_swa=96)
+"""The same with caps that its bytes cannot reach."""
 PAIR = Geometry(
     family="unified-mamba",
     size=0,
@@ -83,6 +87,8 @@ _PAGES = tuple(Alloc(4) for _ in range(6))
 _OLDEST_GONE = (*_PAGES, Release(request=5))
 _ASK = EvictForAlloc(amount=1, unit="pages")
 """Two pages, of a tree that holds nothing."""
+_DECODE = EvictForAlloc("check_decode_capacity", amount=1, unit="pages")
+"""Whether two pages are there for a decode, of a tree that holds nothing."""
 _HALF_OUT = (_ALL, Evict(pages=1), GroupBegin())
 
 _FLUSHES = {
@@ -103,6 +109,24 @@ _FLUSHES = {
     ),
     "an eviction beside states after a free that waits": _trace(
         PAIR, _ALL, GroupBegin(), FreeSegment(pages=1), _ASK
+    ),
+    "a decode after a plain free that waits": _trace(
+        TWO, _ALL, GroupBegin(), Free(count=7), _DECODE
+    ),
+    "a decode after a segment free that waits": _trace(
+        TWO, _ALL, GroupBegin(), FreeSegment(pages=1), _DECODE
+    ),
+    "a decode after a plain FULL-only free that waits": _trace(
+        TWO, *_HALF_OUT, Free("free_full", count=7), _DECODE
+    ),
+    "a decode after a FULL-only segment free that waits": _trace(
+        TWO, *_HALF_OUT, FreeSegment("free_full_segment", pages=1), _DECODE
+    ),
+    "a decode from three pools after a free that waits": _trace(
+        LOOSE_THREE, _ALL, GroupBegin(), FreeSegment(pages=1), _DECODE
+    ),
+    "a decode beside states after a free that waits": _trace(
+        PAIR, _ALL, GroupBegin(), FreeSegment(pages=1), _DECODE
     ),
 }
 
@@ -177,6 +201,15 @@ _BANDS = {
         TWO, *_OLDEST_GONE, BeginForward(request=4), Flush(), Release(request=3), Flush()
     ),
     "a flush of what a forward pass writes": _trace(TWO, *_OLDEST_GONE, BeginForward(), Flush()),
+    "a flush of what a forward pass wrote that an urgent flush waited for": _trace(
+        TWO,
+        *_PAGES[:3],
+        BeginForward(count=1),
+        Release(request=2),
+        Flush(urgent=True),
+        Release(),
+        Flush(),
+    ),
     "a flush behind a closed gate": _trace(TWO, *_OLDEST_GONE, Gate(), Flush()),
     "holes of the middle band closed": _trace(
         THREE,
@@ -214,6 +247,18 @@ _CAPACITY = {
         Evict(pages=1),
         Capacity("reclaim_plan", amount=1, evictable_full=2, evictable_swa=2),
     ),
+    "a question for what fits after a flush only": _trace(
+        TWO,
+        *[Alloc(4) for _ in range(10)],
+        Release(request=9),
+        Release(request=4),
+        Evict(request=0),
+        Evict(request=1),
+        Evict(request=2),
+        Capacity("ensure_capacity", amount=2),
+    ),
+    "a row of all that is left beside states": _trace(PAIR, StateAlloc(), _ALL),
+    "an allocation that fits beside a hole": _trace(TWO, *_OLDEST_GONE, Alloc(8)),
     "a tail with peers for its end": _trace(TWO, ExtendTail(amount=8, tail=4)),
     "holes among states": _trace(PAIR, StateAlloc(count=2), StateFree(index=1)),
 }

@@ -171,6 +171,29 @@ def test_a_background_flush_stops_at_a_page_that_is_about_to_be_written():
     assert driver.flush("swa") == 1, "a fired event protects nothing"
 
 
+def test_a_forward_pass_that_an_urgent_flush_waited_for_is_not_spared_any_more():
+    driver = UnifiedDriver(two_pools())
+    row = driver.alloc(16)
+    driver.does("begin_forward", event=0, slots=row[11:12])
+    driver.does("free_swa_segment", slots=row[:4], start_pos=0)
+    assert driver.flush("swa", urgent=True) == 1, "it waits, as a hole lies inside"
+    driver.does("free_swa_segment", slots=row[4:8], start_pos=4)
+    assert driver.flush("swa") == 1, "the page that the pass wrote moves"
+    assert driver.swa.pending == [[4]], (
+        "its event has not been seen to fire: the page may still be read"
+    )
+
+
+def test_an_urgent_flush_without_inner_holes_waits_for_no_forward_pass():
+    driver = UnifiedDriver(two_pools())
+    row = driver.alloc(16)
+    driver.does("begin_forward", event=0, slots=row[11:12])
+    driver.does("free_swa_segment", slots=row[12:], start_pos=12)
+    assert driver.flush("swa", urgent=True) == 0
+    driver.does("free_swa_segment", slots=row[:4], start_pos=0)
+    assert driver.flush("swa") == 0
+
+
 def test_a_closed_gate_keeps_every_page_where_it_is():
     driver = UnifiedDriver(two_pools())
     row = driver.alloc(40)

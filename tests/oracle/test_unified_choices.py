@@ -118,6 +118,55 @@ def test_an_eviction_may_return_no_verdict_and_then_packs_nothing():
     assert driver.last_copies() == []
 
 
+def test_the_ladder_of_three_pools_moves_pages_even_where_that_is_not_enough():
+    for choice, strips in (("planned", False), ("ladder", True)):
+        driver = UnifiedDriver(three_pools(), capacity_gate=choice)
+        row = driver.alloc(80)
+        driver.does("free_swa_segment", slots=row[:4], start_pos=0)
+        assert driver.swa.dirty
+        driver.refuses("alloc", need=8)
+        assert driver.swa.dirty == (not strips), choice
+
+
+@pytest.mark.parametrize(("evictable", "evicted"), [(8, 1), (0, 0)])
+def test_an_eviction_from_three_pools_may_ask_each_side_what_it_lacks(evictable, evicted):
+    choices = {"eviction": "per-side", "eviction_verdict": "none", "capacity_gate": "ladder"}
+    driver = UnifiedDriver(three_pools(), **choices)
+    row = driver.alloc(80)
+    rows = [TreeRow(tuple(row[:evictable]), 0, True)] if evictable else []
+    outcome = driver.evict(4, *rows, states=())
+    assert outcome.value is None
+    assert len(outcome.evicted) == 2 * evicted, "a row gives up its peers, then itself"
+
+
+def test_an_eviction_per_side_evicts_nothing_while_the_joint_capacity_holds_the_demand():
+    choices = {"eviction": "per-side", "eviction_verdict": "none", "capacity_gate": "ladder"}
+    driver = UnifiedDriver(three_pools(size=16, size_swa=16), **choices)
+    row = driver.alloc(16)
+    assert driver.sizes()[0] >= 4 > driver.sizes()[1], "only the cap is reached"
+    assert driver.evict(4, TreeRow(tuple(row[:8]), 0, True)).evicted == ()
+
+
+def test_a_tail_may_ask_for_peers_of_all_its_new_pages():
+    demand = {"prefix_lens": [0], "seq_lens": [44], "last_loc": [-1], "extend_num_tokens": 44}
+    driver = UnifiedDriver(two_pools())
+    assert len(driver.gives("alloc_extend_swa_tail", swa_tail_len=4, **demand)) == 44
+    older = UnifiedDriver(two_pools(), tail_gate="all-pages")
+    older.refuses("alloc_extend_swa_tail", swa_tail_len=4, **demand)
+
+
+def test_a_plan_is_asked_to_prefer_a_side_only_where_it_can():
+    contract = current_contract("unified-swa")
+    older = structs.replace(contract, plan_prefers_swa=False)
+    for choice, prefers in ((contract, True), (older, False)):
+        assert _eviction_call(choice, prefer_swa=True).prefer_swa == prefers
+        operation = op.Capacity(method="reclaim_plan", prefer_swa=True)
+        planned = next(
+            planner_of(op.Capacity, "unified-swa")(Caller(two_pools(), choice), operation)
+        )
+        assert planned.call.prefer_swa == prefers
+
+
 def _eviction_call(contract: Any, **fields: Any) -> Call:
     caller = Caller(two_pools(), contract)
     operation = op.EvictForAlloc(amount=3, **fields)

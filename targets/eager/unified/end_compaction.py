@@ -29,6 +29,9 @@ def flush(band: EndBand, *, urgent: bool) -> int:
     band.assert_bound(sources)
     band.move_pages(sources, destinations)
     if urgent:
+        if holes:
+            # Before pages moved, the stream waited for the forward pass, which has written all that it was to write.
+            band.in_flight = None
         band.watermark += -len(holes) if band.up else len(holes)
         band.holes = band.no_pages()
     elif sources:
