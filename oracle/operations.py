@@ -26,6 +26,21 @@ from oracle.family_operations import RotatedExtend as RotatedExtend
 from oracle.family_operations import RotatedPart as RotatedPart
 from oracle.family_operations import SlotReserve as SlotReserve
 from oracle.family_operations import SpecScratch as SpecScratch
+from oracle.free_operations import Arrangement as Arrangement
+from oracle.free_operations import EmptyFree as EmptyFree
+from oracle.free_operations import Evict as Evict
+from oracle.free_operations import Free as Free
+from oracle.free_operations import FreeMethod as FreeMethod
+from oracle.free_operations import FreePages as FreePages
+from oracle.free_operations import FreeSegment as FreeSegment
+from oracle.free_operations import FreeSegments as FreeSegments
+from oracle.free_operations import PluralMethod as PluralMethod
+from oracle.free_operations import RawFree as RawFree
+from oracle.free_operations import Release as Release
+from oracle.free_operations import SegmentArrangement as SegmentArrangement
+from oracle.free_operations import SegmentMethod as SegmentMethod
+from oracle.free_operations import SetMethod as SetMethod
+from oracle.free_operations import StaleFree as StaleFree
 from oracle.operation_base import Base as Base
 from oracle.operation_base import Unit as Unit
 from oracle.unified_operations import BandTranslate as BandTranslate
@@ -44,21 +59,6 @@ from oracle.unified_operations import Reserve as Reserve
 from oracle.unified_operations import StateAlloc as StateAlloc
 from oracle.unified_operations import StateFree as StateFree
 from oracle.unified_operations import StateRoom as StateRoom
-
-SetMethod = Literal["free", "free_swa", "free_full"]
-SegmentMethod = Literal["free_segment", "free_swa_segment", "free_full_segment"]
-PluralMethod = Literal["free_segments", "free_full_segments"]
-FreeMethod = Literal[
-    "free",
-    "free_swa",
-    "free_full",
-    "free_segment",
-    "free_swa_segment",
-    "free_full_segment",
-    "free_page_ids",
-]
-Arrangement = Literal["ascending", "descending", "doubled"]
-SegmentArrangement = Literal["ascending", "descending", "sharing"]
 
 
 class Alloc(Base, frozen=True, tag="alloc"):
@@ -156,97 +156,6 @@ class Translate(Base, frozen=True, tag="translate"):
     first: int = 0
     count: int = 0
     sentinel: bool = False
-
-
-class Evict(Base, frozen=True, tag="evict"):
-    """Window eviction: the first ``pages`` + 1 pages that still have peers lose them by ``free_swa_segment``."""
-
-    request: int = 0
-    pages: int = 0
-    wide: bool = False
-    overwrite: bool = False
-
-
-class Free(Base, frozen=True, tag="free"):
-    """A set-shaped free of ``count`` + 1 slots of a row."""
-
-    method: SetMethod = "free"
-    request: int = 0
-    first: int = 0
-    count: int = 0
-    arrangement: Arrangement = "ascending"
-    wide: bool = False
-    overwrite: bool = False
-
-
-class FreeSegment(Base, frozen=True, tag="free-segment"):
-    """A segment free of ``pages`` + 1 pages. ``cut`` slots are left off the end of the last page, ``shift`` moves the
-    start off its page boundary, ``direct`` calls the FULL pool itself."""
-
-    method: SegmentMethod = "free_segment"
-    request: int = 0
-    page: int = 0
-    pages: int = 0
-    cut: int = 0
-    shift: int = 0
-    direct: bool = False
-    wide: bool = False
-    overwrite: bool = False
-
-
-class FreeSegments(Base, frozen=True, tag="free-segments"):
-    """Several segments of one row in one plural call: from ``page`` on, runs of ``runs`` pages, every second one left out."""
-
-    method: PluralMethod = "free_segments"
-    request: int = 0
-    page: int = 0
-    runs: tuple[int, ...] = (0,)
-    arrangement: SegmentArrangement = "ascending"
-    wide: bool = False
-    overwrite: bool = False
-
-
-class FreePages(Base, frozen=True, tag="free-pages"):
-    """A free by page id of ``pages`` + 1 pages of a row."""
-
-    request: int = 0
-    page: int = 0
-    pages: int = 0
-    wide: bool = False
-    overwrite: bool = False
-
-
-class Release(Base, frozen=True, tag="release"):
-    """A finished request gives everything back: tombstoned parts FULL-only first, then the rest, in plural segment calls."""
-
-    request: int = 0
-    wide: bool = False
-    overwrite: bool = False
-
-
-class StaleFree(Base, frozen=True, tag="stale-free"):
-    """A range that was freed before is freed again: the ``age``-th newest one, by ``method``."""
-
-    method: FreeMethod = "free"
-    age: int = 0
-    wide: bool = False
-    overwrite: bool = False
-
-
-class RawFree(Base, frozen=True, tag="raw-free"):
-    """A free of raw slots (page ids for ``free_page_ids``), clamped to -1 and the last slot of the FULL pool."""
-
-    method: FreeMethod = "free"
-    slots: tuple[int, ...] = (0,)
-    wide: bool = False
-
-
-class EmptyFree(Base, frozen=True, tag="empty-free"):
-    """A free of nothing; segment forms get ``start_pos``."""
-
-    method: FreeMethod = "free"
-    start_pos: int = 0
-    wide: bool = False
 
 
 class GroupBegin(Base, frozen=True, tag="group-begin"):

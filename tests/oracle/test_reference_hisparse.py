@@ -126,11 +126,14 @@ def test_a_free_takes_the_whole_page_on_both_sides(drive):
     assert places(pool) == places_on(pool, 1)
 
 
-def test_a_freed_page_has_no_place_whichever_of_its_slots_was_named(drive, extends):
+def test_a_free_looks_up_the_slots_that_it_is_given(drive, extends):
     pool = tiers(drive)
     pool.extend(0, 2)
     pool.gives("alloc_decode", seq_lens=[3], last_loc=[5])
+    before = places(pool)
     pool.does("free", slots=[6])
+    assert (places(pool), device(pool).free, pool.full.free[0]) == (before, [2, 3, 4], 1)
+    pool.does("free_hisparse", slots=[5])
     assert (places(pool), device(pool).free) == ({}, [1, 2, 3, 4])
 
 
