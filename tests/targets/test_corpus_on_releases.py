@@ -11,6 +11,7 @@ from release_process import run_on_releases
 
 from oracle.geometry import UNIFIED_FAMILIES
 from oracle.trace import read_trace
+from targets.sglang.further_contracts import FIRST
 from targets.sglang.release_range import releases_in
 from targets.sglang.releases import RELEASES
 
@@ -59,4 +60,5 @@ def test_each_trace_shows_its_finding_exactly_on_the_releases_of_the_manifest() 
 
 def having(family: str) -> tuple[str, ...]:
     """The releases that have a family."""
-    return releases_in("0.5.20..") if family in UNIFIED_FAMILIES else RELEASES
+    first = FIRST.get(family, 20 if family in UNIFIED_FAMILIES else 0)
+    return releases_in(f"0.5.{first}..") if first else RELEASES
