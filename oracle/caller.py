@@ -96,6 +96,7 @@ class Caller:
     def plan(self, operation: Base) -> Plan:
         """The calls of ``operation``, one after the other; each wants the outcome of the last."""
         from oracle.planning import planner_of
+        from oracle.planning.device import with_places
         from oracle.planning.moves import guarded
         from oracle.planning.rings import with_request_slots
 
@@ -105,6 +106,8 @@ class Caller:
         plan = planner_of(type(operation), self.geometry.family)(self, operation)
         if self.ringed:
             return with_request_slots(self, plan)
+        if self.compressed:
+            return with_places(self, plan)
         return guarded(self, plan) if self.unified else plan
 
     def allows(self, breaches: Iterable[str]) -> bool:

@@ -120,8 +120,6 @@ class Contract(Struct, frozen=True, kw_only=True):
     """Row "SWA flush order at group end", the piles that exist. With "full-group" the FULL pool's own group is opened (row
     "FULL deferral")."""
 
-    padding_places: Literal["skipped", "released"] = "skipped"
-    """Row "HiSparse page zero": places in the device's padding page are left out of a free, or released but for place 0."""
     device_free: Literal["with-logical", "by-caller"] = "with-logical"
     """Row "DSV4 HiSparse `free`": the places go back with their slots, or stay until ``free_hisparse`` gives them back."""
     kept_behind: Literal["whole-pages", "window-or-page"] = "whole-pages"

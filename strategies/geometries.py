@@ -44,8 +44,8 @@ SPARE = (0, 0, 0, 1, -1)
 RATIOS = (2, 1, 2, 3, 4)
 """Logical slots for each device slot."""
 
-RANKS = (2, 3, 2, 4, 1, 2, 8)
-"""Classes of pages."""
+RANKS = (2, 3, 2, 4, 2, 8)
+"""Classes of pages: releases have two or more."""
 
 MOST_PAGES_OF_A_PART = 8
 """Pages of one rank or of the device, of which the whole allocator has several times as many."""

@@ -18,6 +18,7 @@ from oracle.ownership import DeviceBuffer, Request
 MOST_BUFFER_PAGES = 6
 MOST_SCRATCH_PAGES = 4
 MOST_RETURNED = 8
+BOTH_SIDES_FORMS = frozenset({"free", "free_segment", "free_segments"})
 BACKING = frozenset({"alloc", "alloc_extend"})
 """The allocations that give slots a place on the device."""
 
@@ -61,7 +62,7 @@ def unback(caller: Caller, slots: Iterable[int], method: str) -> None:
     """Book what a free of ``slots`` that did not fail took from the device."""
     if not caller.tiered or method in SWA_FORMS:
         return
-    if caller.compressed and method in FULL_ONLY_FORMS:
+    if caller.compressed and (method in FULL_ONLY_FORMS or leaves_places(caller, method)):
         return
     books = caller.books
     gone = books.device_backed.intersection(_places(caller, slots))
@@ -71,6 +72,36 @@ def unback(caller: Caller, slots: Iterable[int], method: str) -> None:
             slot for page in {slot // size for slot in gone} for slot in _backed_on(caller, page)
         }
     books.device_backed -= gone
+
+
+def leaves_places(caller: Caller, method: str) -> bool:
+    """Whether a free of both sides leaves the device to the caller (§13.2, "DSV4 HiSparse `free`")."""
+    return (
+        caller.compressed
+        and caller.contract.device_free == "by-caller"
+        and method in BOTH_SIDES_FORMS
+    )
+
+
+def with_places(caller: Caller, plan: Plan) -> Plan:
+    """The same plan, in which a caller who keeps the contract gives places back by itself before a free that leaves them."""
+    try:
+        planned = next(plan)
+        while True:
+            if leaves_places(caller, planned.call.method) and not planned.breaches:
+                yield from _give_back(caller, planned.call)
+            planned = plan.send((yield planned))
+    except StopIteration:
+        return
+
+
+def _give_back(caller: Caller, call: Call) -> Plan:
+    slots = (*call.slots, *(slot for segment in call.segments for slot in segment.slots))
+    if caller.books.device_backed.isdisjoint(_places(caller, slots)):
+        return
+    outcome = yield Planned(Call(method="free_hisparse", slots=slots, wide=call.wide))
+    if not outcome.error:
+        unback(caller, slots, "free_hisparse")
 
 
 def plan_device_buffer(caller: Caller, operation: op.DeviceBuffer) -> Plan:

@@ -103,14 +103,18 @@ class CompressedHiSparsePool(Pool):
         self.device.give_up(compressed(slots))
 
     def free(self, slots: Sequence[int]) -> None:
-        """Release the logical slots, then the places of the fours that they complete, or let the slots wait (§7.2)."""
+        """Release the logical slots, then the places of the fours that they complete, or let the slots wait (§7.2).
+
+        Row "DSV4 HiSparse `free`" (§13.2): places may be left to the caller.
+        """
         if not slots:
             return
         if self.group is not None:
             self.enqueue(slots)
             return
         self.logical.free(slots)
-        self.free_hisparse(slots)
+        if self.contract.device_free == "with-logical":
+            self.free_hisparse(slots)
 
     def free_swa(self, slots: Sequence[int]) -> None:
         """The logical allocator's, at once in a group too (§7.2)."""

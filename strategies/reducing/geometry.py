@@ -21,6 +21,9 @@ PAGE_SIZES = (1, 2, 4, 16, 64)
 FEWEST_TRIED = 4
 """Pools of one page up to this many are tried, whatever their size was."""
 
+FEWEST = {"ranks": 2}
+"""Counts that are never one: releases spread pages over two ranks or more."""
+
 SLOT_FIELDS = frozenset(
     {"first", "count", "cut", "shift", "tail", "start_pos", "slots", "behind", "floor", "accepted"}
 )
@@ -138,7 +141,7 @@ def _smaller_counts(geometry: Geometry) -> Iterator[FamilySizes]:
     for name in USED.get(geometry.family, ()):
         value = getattr(sizes, name)
         for fewer in dict.fromkeys((1, 2, value // 2, value - 1)):
-            if 1 <= fewer < value:
+            if FEWEST.get(name, 1) <= fewer < value:
                 yield replace(sizes, **{name: fewer})
 
 

@@ -1,7 +1,7 @@
 """Which contract a release follows for the further families: the rows of contract_paged_swa §13 that concern them.
 
-What ``targets.sglang.contracts`` says of rows holds here too: a base that is resolved by a call that fails, or a place that goes
-back twice, is a finding, never a row.
+What ``targets.sglang.contracts`` says of rows holds here too: a base that is resolved by a call that fails, a place that goes
+back twice, or a place of the padding page that is freed (row "HiSparse page zero") is a finding, never a row.
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ BEHAVIOURS: tuple[FurtherBehaviour, ...] = (
         {"capacity_test": "after-launch"},
         ("swa-ring", *TIERS),
     ),
-    FurtherBehaviour("HiSparse page zero", 21, {"padding_places": "released"}, TIERS),
     FurtherBehaviour("DSV4 HiSparse free", 21, {"device_free": "by-caller"}, ("hisparse-dsv4",)),
 )
 """§13.2, the rows in which right allocators may differ."""

@@ -1,4 +1,7 @@
-"""A legal caller of a further family, which draws its calls at random and lets the laws judge the prediction."""
+"""A legal caller of a further family, which draws its calls at random and lets the laws judge the prediction.
+
+On a device tier it names whatever has a place on the device before the row is gone: nobody else gives those places back.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ STEPS = 150
 
 
 class LegalCaller:
-    """Draws calls at random and books what came of them. Rows end in a free of one slot of each page."""
+    """Draws calls at random and books what came of them. Rows end in a free of one slot of each page, if
+    nothing on the page has a place of its own."""
 
     def __init__(self, geometry: Geometry, seed: int) -> None:
         self.house = FamilyHouse(geometry, level="strict")
@@ -105,8 +109,10 @@ class LegalCaller:
             if len(self.keys_on(slots)) % size or self.rng.random() < 0.2:
                 break
             slots += self.books.page_slots(row, page)
+        # A buffer is asked for by what the table is asked for: at four slots to a place, compressed ids.
+        named = sorted(self.keys(slots)) if self.peered else slots
         outcome = self.does(
-            "alloc_device_buffer", slots=slots, need=size * self.rng.randrange(1, 4)
+            "alloc_device_buffer", slots=named, need=size * self.rng.randrange(1, 4)
         )
         self.books.device_backed -= self.keys_on(slots)
         if outcome.value is not None:
@@ -131,11 +137,17 @@ class LegalCaller:
         row = self.books.newest(self.rng.randrange(3))
         if row:
             pages = range(self.books.page_count(row))
-            slots = [self.rng.choice(self.books.page_slots(row, page)) for page in pages]
+            slots = [
+                slot for page in pages for slot in self.named(self.books.page_slots(row, page))
+            ]
             self.does("free", slots=slots)
             self.books.device_backed -= self.keys_on(row.slots)
             self.books.unpeer(row.slots)
             self.books.give_back(row, pages)
+
+    def named(self, page: list[int]) -> list[int]:
+        """Enough of a page to free it: one slot, or all of them where some have a place on the device."""
+        return page if self.keys_on(page) else [self.rng.choice(page)]
 
     def tombstone(self) -> None:
         """Peers go first, then the FULL side."""
@@ -144,6 +156,7 @@ class LegalCaller:
             self.does("free_swa", slots=row.slots)
             self.books.unpeer(row.slots)
             self.house.settle()
+            self.does("free_hisparse", slots=row.slots)
             self.does("free_full_segment", slots=row.slots, start_pos=0)
             self.books.device_backed -= self.keys_on(row.slots)
             self.books.give_back(row, range(self.books.page_count(row)))

@@ -10,7 +10,6 @@ import pytest
 from family_caller import LegalCaller
 from family_house import FamilyHouse, family_geometry
 
-from oracle.reference import hisparse_dsv4
 from oracle.reference.device_tier import DeviceTier
 from oracle.reference.hisparse_dsv4 import CompressedHiSparsePool
 from oracle.reference.hybrid_swa import HybridPool
@@ -64,12 +63,12 @@ def _releases_all_surplus(
     self.release(surplus)
 
 
-def _names_the_slots_alone(slots: Sequence[int], *_: int) -> list[int]:
-    return hisparse_dsv4.compressed(slots)
+def _finds_no_place(self: CompressedHiSparsePool, slots: Sequence[int]) -> None:
+    self.device.give_up([-1] * len(slots))
 
 
-def _free_full_on_the_logical_side(self: CompressedHiSparsePool, slots: Sequence[int]) -> None:
-    self.logical.free_full(slots)
+def _frees_the_logical_side(self: CompressedHiSparsePool, slots: Sequence[int]) -> None:
+    self.logical.free(slots)
 
 
 def _draws_without_the_prefix(self: PageInterleavePool, prefixes: Any, *rest: Any) -> Any:
@@ -98,14 +97,8 @@ FAULTS: tuple[tuple[str, Any, str, Callable[..., Any], str], ...] = (
     ("hisparse", DeviceTier, "give_up", _keeps_the_places, "mapping-support"),
     ("hisparse", DeviceTier, "_release_surplus", _keeps_the_surplus, "conservation"),
     ("hisparse-dsv4", DeviceTier, "_release_surplus", _releases_all_surplus, "one-owner"),
-    ("hisparse-dsv4", hisparse_dsv4, "whole_pages_of", _names_the_slots_alone, "mapping-support"),
-    (
-        "hisparse-dsv4",
-        CompressedHiSparsePool,
-        "free_full",
-        _free_full_on_the_logical_side,
-        "mapping-support",
-    ),
+    ("hisparse-dsv4", CompressedHiSparsePool, "free_hisparse", _finds_no_place, "mapping-support"),
+    ("hisparse-dsv4", CompressedHiSparsePool, "free", _frees_the_logical_side, "mapping-support"),
     ("page-interleave", PageInterleavePool, "_draws", _draws_without_the_prefix, "rotation"),
     ("page-interleave", PageInterleavePool, "free", _frees_to_the_next_class, "page-class"),
     (

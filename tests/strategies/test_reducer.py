@@ -13,9 +13,11 @@ from planted import (
 )
 
 from oracle import operations as op
+from oracle.family_sizes import FamilySizes
 from oracle.finding import Finding
 from oracle.geometry import Geometry, Mode
 from oracle.lockstep import Session
+from oracle.observation import Outcome
 from oracle.trace import Trace
 from strategies.explore import explore
 from strategies.reducer import Reduction, reduce_trace
@@ -188,3 +190,12 @@ def _finding(quantity: str, index: int) -> Finding:
         got="",
         target="planted",
     )
+
+
+def test_pages_stay_spread_over_two_ranks() -> None:
+    rotated = Geometry(family="page-interleave", size=8, page_size=2, sizes=FamilySizes(ranks=4))
+    target = PlantedTarget(lambda calls, outcome: Outcome(value=(1,)) if calls[1:] else outcome)
+    trace = Trace(geometry=rotated, operations=(op.Alloc(3), op.Alloc(3), op.Alloc(3)))
+    finding = findings_on(target)(trace)[0]
+    reduction = reduce_trace(trace, findings_on(target), finding.cause)
+    assert reduction.trace.geometry.family_sizes.ranks == 2
