@@ -5,7 +5,7 @@ Guarantees that it only spells out ``targets.sglang.release_table``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from oracle.geometry import ALL_FAMILIES
 from oracle.operations import OPERATION_TABLE, kind_of
@@ -19,6 +19,12 @@ LETTERS = {
     "unified-swa": "u",
     "unified-mamba-swa": "x",
     "unified-mamba": "m",
+    "pure-swa": "s",
+    "swa-ring": "r",
+    "hisparse": "d",
+    "hisparse-dsv4": "c",
+    "page-interleave": "i",
+    "mamba-slots": "a",
 }
 
 
@@ -27,20 +33,24 @@ def listing() -> list[str]:
     rows = release_table()
     letters = ", ".join(f"{LETTERS[family]} {family}" for family in ALL_FAMILIES)
     kinds = [kind_of(kind.operation()) for kind in OPERATION_TABLE]
-    wide = max(map(len, kinds))
-    lines = [
-        f"Releases 0.5.N; {letters}; {ABSENT} no family has it.",
-        "",
-        _line("", [_short(row.version) for row in rows], wide),
-        _line("families", ["".join(LETTERS[name] for name in row.families) for row in rows], wide),
-    ]
-    lines += [_line(kind, [_cell(row, kind) for row in rows], wide) for kind in kinds]
+    table = {
+        "": [_short(row.version) for row in rows],
+        "families": ["".join(LETTERS[name] for name in row.families) for row in rows],
+        **{kind: [_cell(row, kind) for row in rows] for kind in kinds},
+    }
+    lines = [f"Releases 0.5.N; {letters}; {ABSENT} no family has it.", "", *_aligned(table)]
     lines += ["", "Calls that came and went, and how pages are allocated on a CPU:", ""]
     return lines + [_changes(row, rows) for row in rows]
 
 
-def _line(name: str, cells: Sequence[str], wide: int) -> str:
-    return f"{name:{wide}}  {' '.join(f'{cell:>6}' for cell in cells)}".rstrip()
+def _aligned(table: Mapping[str, Sequence[str]]) -> list[str]:
+    """A line for each row, its cells right-justified below each other."""
+    first = max(map(len, table))
+    wide = [max(map(len, column)) for column in zip(*table.values(), strict=True)]
+    return [
+        f"{name:{first}}  {' '.join(f'{cell:>{width}}' for cell, width in zip(cells, wide, strict=True))}".rstrip()
+        for name, cells in table.items()
+    ]
 
 
 def _short(version: str) -> str:

@@ -120,6 +120,11 @@ class Contract(Struct, frozen=True, kw_only=True):
     """Row "SWA flush order at group end", the piles that exist. With "full-group" the FULL pool's own group is opened (row
     "FULL deferral")."""
 
+    padding_places: Literal["skipped", "released"] = "skipped"
+    """Row "HiSparse page zero": places in the device's padding page are left out of a free, or released but for place 0."""
+    device_free: Literal["with-logical", "by-caller"] = "with-logical"
+    """Row "DSV4 HiSparse `free`": the places go back with their slots, or stay until ``free_hisparse`` gives them back."""
+
     unbound_pages: Literal["trusted", "filtered", "refused"] = "trusted"
     """contract_unified §12, `free_swa_segment` (as all rows below): what a segment free that gives up peers does with pages
     that have none: unbinds them as if they had, leaves them out, or raises an assertion before anything changes."""

@@ -91,8 +91,8 @@ class PureSWAAllocator(BaseAllocator):
         raise NotImplementedError("with all layers sliding, the mapping is constant")
 
     def translate_loc_from_full_to_swa(self, full_indices: torch.Tensor) -> torch.Tensor:
-        """The slots themselves, int64, a copy."""
-        return self.full_to_swa_index_mapping[full_indices]
+        """The slots themselves, a copy of the same dtype."""
+        return self._own(full_indices)
 
     def free(self, free_index: torch.Tensor) -> None:
         """As ``free_swa``. Raises AssertionError, the work done, when more slots are free than there are."""

@@ -15,13 +15,16 @@ import torch
 from oracle.call import Call
 from oracle.contract import Contract
 from oracle.errors import UsageError
-from oracle.geometry import BANDS, FAMILIES, Geometry, Mode
+from oracle.geometry import BANDS, FAMILIES, FURTHER_FAMILIES, Geometry, Mode
 from oracle.observation import Outcome
 from oracle.unified_observation import AnySnapshot
 from targets.driver import Reach, perform
 from targets.hits import HitRecorder
 from targets.mode import switched
+from targets.request_slots import RequestSlots
 from targets.sglang.contracts import contract_of
+from targets.sglang.further_release import further_class, make_further
+from targets.sglang.further_state import further_snapshot
 from targets.sglang.hermetic import import_release
 from targets.sglang.locate import locate
 from targets.sglang.override import find_override, overridden, read_override
@@ -35,6 +38,9 @@ from targets.sglang.unified_release import UnifiedRelease, has_unified
 
 ANNOUNCED = frozenset({"unified-swa", "unified-mamba-swa", "unified-mamba"})
 """The unified families that releases are known to be drivable in."""
+
+WITH_INVARIANTS = frozenset({"hybrid-swa", "swa-ring", "hisparse-dsv4"})
+"""The families of fixed pools whose allocators declare invariants."""
 
 
 def make_sglang_target(
@@ -99,9 +105,10 @@ class SglangTarget:
         """The contract of this release for ``family``; None where it has no such allocator."""
         if self._recognition is not None:
             return self._recognition.contracts.get(family)
-        if family in FAMILIES or (family in ANNOUNCED and has_unified(self._release)):
-            return contract_of(self._release, family)
-        return None
+        known = family in FAMILIES or (family in ANNOUNCED and has_unified(self._release))
+        if family in FURTHER_FAMILIES:
+            known = further_class(self._release, family) is not None
+        return contract_of(self._release, family) if known else None
 
     def reset(self, geometry: Geometry, mode: Mode) -> None:
         """Build a new allocator. Raises ``UsageError`` on an impossible geometry."""
@@ -112,6 +119,8 @@ class SglangTarget:
             if size & (size - 1):
                 raise UsageError(f"{self.name} takes page sizes that are powers of two, not {size}")
         self._geometry, self._reach = geometry, Reach()
+        if geometry.family == "swa-ring":
+            self._reach.request_slots = RequestSlots(geometry.family_sizes.request_slots)
         # Without invariants nothing is read from the environment after the construction.
         self._switched = switched(mode) if self._release.invariants_module else nullcontext()
         with switched(mode):
@@ -128,8 +137,8 @@ class SglangTarget:
         if self._unified is not None:
             with self._switched:
                 return self._unified.apply(call)
-        hybrid = self._geometry.family == "hybrid-swa"
-        recorder = self._recorder if hybrid else self._without_counter
+        evaluated = self._geometry.family in WITH_INVARIANTS
+        recorder = self._recorder if evaluated else self._without_counter
         with self._switched:
             return perform(
                 self.allocator, call, self._release.device, observe=recorder, reach=self._reach
@@ -140,7 +149,10 @@ class SglangTarget:
         assert self._geometry is not None
         if self._unified is not None:
             return self._unified.snapshot()
-        return release_snapshot(self.allocator, hybrid=self._geometry.family == "hybrid-swa")
+        family = self._geometry.family
+        if family in FURTHER_FAMILIES:
+            return further_snapshot(self.allocator, family, self._reach.request_slots)
+        return release_snapshot(self.allocator, hybrid=family == "hybrid-swa")
 
     def _build_unified(self, geometry: Geometry) -> UnifiedAllocator:
         if self._unified_release is None:
@@ -149,6 +161,8 @@ class SglangTarget:
         return UnifiedAllocator(self._unified_release, geometry, self._recorder)
 
     def _build(self, geometry: Geometry) -> Any:
+        if geometry.family in FURTHER_FAMILIES:
+            return make_further(self._release, geometry, self._reach.request_slots)
         size, need_sort = geometry.size, geometry.need_sort
         if geometry.family == "token":
             return self._release.make_token(size, need_sort=need_sort)

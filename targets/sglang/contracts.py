@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, structs
 
 from oracle.contract import Contract, current_contract
-from oracle.geometry import FAMILIES, UNIFIED_FAMILIES
+from oracle.geometry import FAMILIES, FURTHER_FAMILIES, UNIFIED_FAMILIES
+from targets.sglang.further_contracts import further_contract
 from targets.sglang.unified_contracts import unified_contract
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def contract_of(release: Release, family: str) -> Contract | None:
     version = release.version or f"0.5.{NEWEST}"
     contract = contract_for_version(version, family, power_of_two_pages=powers)
     fused = release.device != "cpu" and minor_of(version) >= FUSED_KERNEL_SINCE
-    if contract is None or not fused or family != "hybrid-swa":
+    if contract is None or not fused or family not in ("hybrid-swa", "hisparse-dsv4"):
         return contract
     return structs.replace(contract, checks_after_clearing=True)
 
@@ -110,6 +111,8 @@ def contract_for_version(version: str, family: str, *, power_of_two_pages: bool)
     number = minor_of(version)
     if family in UNIFIED_FAMILIES:
         return unified_contract(number, family, power_of_two_pages=power_of_two_pages)
+    if family in FURTHER_FAMILIES:
+        return further_contract(number, family, power_of_two_pages=power_of_two_pages)
     if family not in FAMILIES or number < OLDEST:
         return None
     newest = current_contract(family, power_of_two_pages=power_of_two_pages)

@@ -15,6 +15,7 @@ import msgspec
 from oracle.errors import UsageError
 from oracle.geometry import UNIFIED_FAMILIES
 from targets.sglang.contracts import contract_for_version, minor_of
+from targets.sglang.further_state import CLASS_QUERIES, SLOT_QUERIES, TIER_QUERIES
 from targets.sglang.inventory import AllocatorClass
 from targets.sglang.state import POOL_QUERIES, QUERIES
 from targets.sglang.unified_calls import release_names
@@ -25,7 +26,12 @@ FAMILIES_OF_CLASS: dict[str, tuple[str, ...]] = {
     "BaseTokenToKVPoolAllocator": ("token", "paged", "hybrid-swa"),
     "TokenToKVPoolAllocator": ("token",),
     "PagedTokenToKVPoolAllocator": ("paged",),
-    "SWATokenToKVPoolAllocator": ("hybrid-swa",),
+    "SWATokenToKVPoolAllocator": ("hybrid-swa", "swa-ring"),
+    "PureSWATokenToKVPoolAllocator": ("pure-swa",),
+    "HiSparseTokenToKVPoolAllocator": ("hisparse",),
+    "DeepSeekV4HiSparseTokenToKVPoolAllocator": ("hisparse-dsv4",),
+    "PageInterleavePoolAllocator": ("page-interleave",),
+    "MambaSlotAllocator": ("mamba-slots",),
     "UnifiedSWAAllocatorBase": ("unified-swa", "unified-mamba-swa"),
     "UnifiedSWATokenToKVPoolAllocator": ("unified-swa",),
     "UnifiedMambaSWATokenToKVPoolAllocator": ("unified-mamba-swa",),
@@ -41,6 +47,15 @@ BANDS_CLASSES = frozenset({"MultiEndedAllocator", "FloatMultiEndedAllocator"})
 _POOL_ANSWERS = frozenset({*POOL_QUERIES, "get_all_free_pages"})
 _HYBRID_ANSWERS = frozenset({*QUERIES, "new_pages_available"})
 _BAND_ANSWERS = frozenset({"available_size", "schedulable_available_size", "allocated_count"})
+_ANSWERS: dict[str, frozenset[str]] = {
+    "hybrid-swa": _HYBRID_ANSWERS,
+    "pure-swa": _HYBRID_ANSWERS,
+    "swa-ring": _HYBRID_ANSWERS,
+    "hisparse": frozenset(TIER_QUERIES),
+    "hisparse-dsv4": frozenset(QUERIES),
+    "page-interleave": frozenset({*CLASS_QUERIES, "get_all_free_pages"}),
+    "mamba-slots": frozenset(SLOT_QUERIES),
+}
 _UNIFIED_ANSWERS = frozenset({*PEERED_QUERIES, *PAIR_QUERIES, "verify_byte_accounting"})
 
 
@@ -125,8 +140,7 @@ def driven_names(version: str, class_name: str) -> frozenset[str]:
         elif family in UNIFIED_FAMILIES:
             names |= release_names(contract.methods) | _UNIFIED_ANSWERS
         else:
-            answers = _HYBRID_ANSWERS if family == "hybrid-swa" else _POOL_ANSWERS
-            names |= contract.methods | answers
+            names |= contract.methods | _ANSWERS.get(family, _POOL_ANSWERS)
     return frozenset(names)
 
 

@@ -53,13 +53,14 @@ class _HybridBehaviour:
         return [], [], []
 
 
-def hybrid_pool(base: type[Any], full: SubPool, swa: SubPool) -> Any:
-    """A pool over two sub-pools that is an instance of the release's class `base`.
+def pool_class_over(*bases: type[Any]) -> type[Any]:
+    """The class of a pool over two sub-pools (its arguments, FULL and SWA) that is an instance of the release's classes `bases`.
 
-    None of `base`'s own code runs: what it declares abstract and nobody calls stays unimplemented.
+    None of the bases' own code runs: what they declare abstract and nobody calls stays unimplemented.
     """
-    # The class of `base` differs between releases: some derive it from a stand-in.
-    metaclass: Any = type(base)
-    pool_class = metaclass("StandInHybridPool", (_HybridBehaviour, base), {})
+    # The classes of the bases differ between releases: some derive from a stand-in, some are one.
+    metaclass: Any = max((type(base) for base in bases), key=lambda kind: len(kind.__mro__))
+    pool_class: Any = metaclass("StandInHybridPool", (_HybridBehaviour, *bases), {})
     pool_class.__abstractmethods__ = frozenset()
-    return pool_class(full, swa)
+    made: type[Any] = pool_class
+    return made

@@ -14,7 +14,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from oracle.geometry import FURTHER_FAMILIES, Family
 from targets.sglang.contracts import NEWEST, OLDEST
+from targets.sglang.further_release import further_class
 from targets.sglang.release import Release
 from targets.sglang.unified_release import BANDS_MODULE
 
@@ -28,6 +30,12 @@ class Seen:
         self.hybrid = release.make_swa(16, 16, 4)
         self.pure_swa = release.pure_swa_allocator_class
         self.invariants = release.invariants_module
+        self._further = {family: further_class(release, family) for family in FURTHER_FAMILIES}
+
+    def further(self, family: Family, name: str = "__init__") -> bool:
+        """Whether there is a class for that further family and it has that name."""
+        found = self._further[family]
+        return found is not None and hasattr(found, name)
 
     def bands(self, name: str) -> bool:
         """Whether the bands of unified allocators have that name; False where there are none."""
@@ -73,6 +81,7 @@ MARKS: tuple[Mark, ...] = (
     ),
     Mark("alloc_extend_swa_tail", lambda seen: seen.own("alloc_extend_swa_tail"), 12),
     Mark("set_full_to_swa_mapping", lambda seen: seen.own("set_full_to_swa_mapping"), 12),
+    Mark("an allocator of Mamba slots", lambda seen: seen.further("mamba-slots"), 13),
     Mark("new_pages_available", lambda seen: seen.own("new_pages_available"), 14),
     Mark("a pure-swa allocator", lambda seen: seen.pure_swa is not None, 15),
     Mark("resize", lambda seen: seen.own("resize"), 16),
@@ -94,9 +103,17 @@ MARKS: tuple[Mark, ...] = (
     Mark("free_swa_segment", lambda seen: seen.own("free_swa_segment"), 20),
     Mark("free_full_segments", lambda seen: hasattr(seen.paged, "free_full_segments"), 20),
     Mark("checked invariants", lambda seen: seen.invariants is not None, 20),
+    Mark("an allocator of interleaved pages", lambda seen: seen.further("page-interleave"), 20),
+    Mark("a ring for each request", lambda seen: seen.further("swa-ring"), 20),
     Mark("get_and_clear_swa_pages", lambda seen: seen.imports("get_and_clear_swa_pages"), 21),
     Mark("bands of unified allocators", lambda seen: seen.bands("take_physical_pages"), 20),
     Mark("alloc_physical of bands", lambda seen: seen.bands("alloc_physical"), 22),
     Mark("prewarm_compaction of bands", lambda seen: seen.bands("prewarm_compaction"), 23),
+    Mark(
+        "configure_spec_scratch",
+        lambda seen: seen.further("hisparse", "configure_spec_scratch"),
+        22,
+    ),
+    Mark("alloc_cyclic", lambda seen: seen.further("page-interleave", "alloc_cyclic"), 23),
     Mark("a choice use_triton_kernels", lambda seen: hasattr(seen.paged, "use_triton_kernels"), 22),
 )

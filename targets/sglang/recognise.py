@@ -10,9 +10,10 @@ from __future__ import annotations
 from msgspec import Struct, structs
 
 from oracle.contract import Contract, current_contract
-from oracle.geometry import FAMILIES, UNIFIED_FAMILIES
+from oracle.geometry import FAMILIES, FURTHER_FAMILIES, UNIFIED_FAMILIES
 from targets.sglang.contracts import BACKUPS, NEWEST, OLDEST, contract_for_version, minor_of
 from targets.sglang.coverage import read_exemptions, undriven
+from targets.sglang.further_release import CALLERS_OWN, further_class
 from targets.sglang.inventory import allocator_classes
 from targets.sglang.marks import MARKS, Seen
 from targets.sglang.release import Release
@@ -56,9 +57,9 @@ def recognise(release: Release) -> Recognition:
         assert row is not None, "the table has every family in each of its releases"
         contracts[family], changed = _as_offered(release, seen, family, row)
         notes += changed
-    unified, told = _unified(release, version)
-    contracts |= unified
-    notes += told
+    for recognised, told in (_unified(release, version), _further(release, version)):
+        contracts |= recognised
+        notes += told
     notes += [
         f"it has {name}, which no operation drives"
         for name in undriven(version, allocator_classes(release.package), read_exemptions())
@@ -85,6 +86,35 @@ def _unified(release: Release, version: str) -> tuple[dict[str, Contract], list[
     if known and not has_unified(release):
         return {}, [f"it does not have unified allocators, unlike SGLang {version}"]
     return known, []
+
+
+def _further(release: Release, version: str) -> tuple[dict[str, Contract], list[str]]:
+    """The contracts of the further families that the tree has a class for, with exactly the methods that it has."""
+    contracts: dict[str, Contract] = {}
+    notes: list[str] = []
+    for family in FURTHER_FAMILIES:
+        row = contract_for_version(
+            version, family, power_of_two_pages=release.kernels in ("interpreter", "gpu")
+        )
+        allocator = further_class(release, family)
+        if row is None:
+            continue
+        if allocator is None:
+            notes.append(f"it does not have a {family} allocator, unlike SGLang {version}")
+            continue
+        newest = current_contract(family).methods
+        methods = _had(allocator, newest) | (newest & CALLERS_OWN)
+        contracts[family] = structs.replace(row, methods=methods)
+        notes += _changed(family, methods, row)
+    return contracts, notes
+
+
+def _changed(family: str, methods: frozenset[str], row: Contract) -> list[str]:
+    return [
+        f"the {family} allocator {'has' if method in methods else 'does not have'} {method}, "
+        "and its contract was changed in that"
+        for method in sorted(methods ^ row.methods)
+    ]
 
 
 def _taken(release: Release, version: str) -> str:
@@ -115,12 +145,7 @@ def _as_offered(
         changes["pool_methods"] = pool_methods
         if release.device != "cpu":
             changes["checks_after_clearing"] = seen.imports("get_and_clear_swa_pages")
-    notes = [
-        f"the {family} allocator {'has' if method in methods else 'does not have'} {method}, "
-        "and its contract was changed in that"
-        for method in sorted(methods ^ row.methods)
-    ]
-    return structs.replace(row, **changes), notes
+    return structs.replace(row, **changes), _changed(family, methods, row)
 
 
 def _had(allocator: object, names: frozenset[str]) -> frozenset[str]:

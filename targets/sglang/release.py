@@ -17,7 +17,7 @@ import torch
 from oracle.errors import TargetUnavailable
 from targets.sglang.kernel_choice import STAND_IN
 from targets.sglang.kernel_stand_in import install
-from targets.sglang.kv_pools import SubPool, hybrid_pool
+from targets.sglang.kv_pools import SubPool, pool_class_over
 from targets.sglang.releases import LOCATIONS
 
 KV_DTYPE = torch.float16
@@ -34,6 +34,7 @@ class Release:
         kernels: how paged allocation computes its slots: native, stand-in, interpreter, gpu or none.
         token_allocator_class, paged_allocator_class, swa_allocator_class: the release's classes.
         pure_swa_allocator_class: the same, None before 0.5.15.
+        hybrid_pool_class: the class that the KV pool of a hybrid allocator must be an instance of.
         invariants_module: `srt.utils.invariants`, None where the allocators do not use it.
     """
 
@@ -47,8 +48,8 @@ class Release:
         self.token_allocator_class = self._class("token")
         self.paged_allocator_class = self._class("paged")
         self.swa_allocator_class = self._class("hybrid-swa")
-        self.pure_swa_allocator_class = self._optional_class("pure-swa")
-        self._pool_class = self._class("hybrid-pool")
+        self.pure_swa_allocator_class = self.optional_class("pure-swa")
+        self.hybrid_pool_class = self._class("hybrid-pool")
         swa_module = importlib.import_module(self.swa_allocator_class.__module__)
         self.invariants_module: ModuleType | None = (
             importlib.import_module("sglang.srt.utils.invariants")
@@ -67,7 +68,7 @@ class Release:
             return STAND_IN if installed else "none"
         return chosen if self.has_triton else "none"
 
-    def _optional_class(self, role: str) -> Any:
+    def optional_class(self, role: str) -> Any:
         """The class with that role, None if no known module of the tree has it."""
         for module_name, class_name in LOCATIONS[role]:
             try:
@@ -82,7 +83,7 @@ class Release:
         return None
 
     def _class(self, role: str) -> Any:
-        found = self._optional_class(role)
+        found = self.optional_class(role)
         if found is None:
             places = ", ".join(f"{module}.{name}" for module, name in LOCATIONS[role])
             raise TargetUnavailable(
@@ -92,7 +93,7 @@ class Release:
 
     def make_token(self, size: int, *, need_sort: bool = False) -> Any:
         """A token allocator (page size 1) of `size` slots."""
-        return _construct(
+        return construct(
             self.token_allocator_class,
             size=size,
             dtype=KV_DTYPE,
@@ -103,7 +104,7 @@ class Release:
 
     def make_paged(self, size: int, page_size: int, *, need_sort: bool = False) -> Any:
         """A paged allocator of `size` slots in pages of `page_size`."""
-        return _construct(
+        return construct(
             self.paged_allocator_class,
             size=size,
             page_size=page_size,
@@ -117,14 +118,14 @@ class Release:
         self, size_full: int, size_swa: int, page_size: int, *, need_sort: bool = False
     ) -> Any:
         """A hybrid-swa allocator with `size_full` FULL and `size_swa` SWA slots."""
-        return _construct(
+        return construct(
             self.swa_allocator_class,
             size=size_full,
             size_swa=size_swa,
             page_size=page_size,
             dtype=KV_DTYPE,
             device=self.device,
-            kvcache=self._hybrid_pool(size_full, size_swa, page_size),
+            kvcache=self.hybrid_pool(size_full, size_swa, page_size),
             need_sort=need_sort,
         )
 
@@ -136,21 +137,22 @@ class Release:
         """
         if self.pure_swa_allocator_class is None:
             raise TargetUnavailable(f"SGLang {self.version} has no pure-swa allocator")
-        return _construct(
+        return construct(
             self.pure_swa_allocator_class,
             size=size_swa,
             size_swa=size_swa,
             page_size=1,
             dtype=KV_DTYPE,
             device=self.device,
-            kvcache=self._hybrid_pool(size_swa, size_swa, 1),
+            kvcache=self.hybrid_pool(size_swa, size_swa, 1),
             need_sort=need_sort,
         )
 
-    def _hybrid_pool(self, size_full: int, size_swa: int, page_size: int) -> Any:
+    def hybrid_pool(self, size_full: int, size_swa: int, page_size: int) -> Any:
+        """A stand-in for the KV pool of a hybrid allocator, an instance of `hybrid_pool_class`."""
         full = SubPool(size_full, page_size, KV_DTYPE, self.device)
         swa = SubPool(size_swa, page_size, KV_DTYPE, self.device)
-        return hybrid_pool(self._pool_class, full, swa)
+        return pool_class_over(self.hybrid_pool_class)(full, swa)
 
 
 def takes(allocator_class: Any, argument: str) -> bool:
@@ -158,7 +160,7 @@ def takes(allocator_class: Any, argument: str) -> bool:
     return argument in inspect.signature(allocator_class.__init__).parameters
 
 
-def _construct(allocator_class: Any, **offered: object) -> Any:
+def construct(allocator_class: Any, **offered: object) -> Any:
     """An instance, given those of the offered arguments that its constructor has.
 
     Raises:

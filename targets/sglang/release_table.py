@@ -34,6 +34,9 @@ NEEDED_CALLS: dict[str, frozenset[str]] = {
     "bind-reserved": frozenset({"alloc_physical", "set_full_to_swa_mapping"}),
     "cancel-reserved": frozenset({"cancel_physical_reservation"}),
     "finish-load": frozenset({"finish_load"}),
+    "spec-scratch": frozenset({"configure_spec_scratch"}),
+    "slot-reserve": frozenset({"request_slot_reserve"}),
+    "alloc-cyclic": frozenset({"alloc_cyclic"}),
 }
 """The calls without which an operation does nothing; the others do with calls that every release has."""
 

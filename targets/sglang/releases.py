@@ -37,6 +37,7 @@ NEWEST = RELEASES[-1]
 
 _ALLOCATOR = "sglang.srt.mem_cache.allocator"
 _OLD_SWA = "sglang.srt.mem_cache.swa_memory_pool"
+_OLD_TIER = "sglang.srt.mem_cache.hisparse_memory_pool"
 
 LOCATIONS: dict[str, tuple[tuple[str, str], ...]] = {
     "token": ((_ALLOCATOR, "TokenToKVPoolAllocator"),),
@@ -46,6 +47,16 @@ LOCATIONS: dict[str, tuple[tuple[str, str], ...]] = {
         (_OLD_SWA, "SWATokenToKVPoolAllocator"),
     ),
     "pure-swa": ((f"{_ALLOCATOR}.swa", "PureSWATokenToKVPoolAllocator"),),
+    "hisparse": (
+        (f"{_ALLOCATOR}.hisparse", "HiSparseTokenToKVPoolAllocator"),
+        (_OLD_TIER, "HiSparseTokenToKVPoolAllocator"),
+    ),
+    "hisparse-dsv4": (
+        (f"{_ALLOCATOR}.hisparse", "DeepSeekV4HiSparseTokenToKVPoolAllocator"),
+        (_OLD_TIER, "DeepSeekV4HiSparseTokenToKVPoolAllocator"),
+    ),
+    "page-interleave": ((f"{_ALLOCATOR}.page_interleave", "PageInterleavePoolAllocator"),),
+    "mamba-slots": ((f"{_ALLOCATOR}.mamba", "MambaSlotAllocator"),),
     "hybrid-pool": (
         ("sglang.srt.mem_cache.base_swa_memory_pool", "BaseSWAKVPool"),
         (_OLD_SWA, "SWAKVPool"),

@@ -35,27 +35,28 @@ def release_snapshot(allocator: Any, *, hybrid: bool) -> Snapshot:
     """All lists, piles, the mapping and the answers of the size queries of one allocator."""
     if not hybrid:
         return Snapshot(
-            full=_pool(allocator),
+            full=pool_state(allocator),
             swa_set_pile=[],
             swa_page_pile=[],
-            queries=_queries(allocator, POOL_QUERIES),
+            queries=queries_of(allocator, POOL_QUERIES),
             new_pages=[],
         )
     full, swa = allocator.full_attn_allocator, allocator.swa_attn_allocator
     return Snapshot(
-        full=_pool(full),
-        swa=_pool(swa),
+        full=pool_state(full),
+        swa=pool_state(swa),
         mapping=allocator.full_to_swa_index_mapping.tolist(),
-        group=_group(allocator),
+        group=group_of(allocator),
         swa_set_pile=_swa_set_pile(allocator),
-        swa_page_pile=_lists(getattr(allocator, "swa_page_ids_group", ())),
-        full_only_pile=_lists(getattr(allocator, "full_free_group", ())),
-        queries=_queries(allocator, QUERIES),
+        swa_page_pile=lists_of(getattr(allocator, "swa_page_ids_group", ())),
+        full_only_pile=lists_of(getattr(allocator, "full_free_group", ())),
+        queries=queries_of(allocator, QUERIES),
         new_pages=_new_pages(allocator, full, swa),
     )
 
 
-def _pool(pool: Any) -> PoolState:
+def pool_state(pool: Any) -> PoolState:
+    """The lists of one pool."""
     staged = _staged(pool)
     return PoolState(
         size=pool.size,
@@ -63,7 +64,7 @@ def _pool(pool: Any) -> PoolState:
         free=pool.free_pages.tolist(),
         staged=staged,
         staged_count=getattr(pool, "num_staged_pages", sum(map(len, staged))),
-        group=_group(pool),
+        group=group_of(pool),
         page_pile=_page_pile(pool),
         all_free=pool.get_all_free_pages().tolist()
         if hasattr(pool, "get_all_free_pages")
@@ -74,7 +75,7 @@ def _pool(pool: Any) -> PoolState:
 def _staged(pool: Any) -> list[list[int]]:
     """Staged entries: a list of tensors since 0.5.20, one release tensor before that and in token allocators."""
     if hasattr(pool, "staged_pages"):
-        return _lists(pool.staged_pages)
+        return lists_of(pool.staged_pages)
     released = getattr(pool, "release_pages", None)
     return [released.tolist()] if released is not None and released.numel() else []
 
@@ -83,24 +84,25 @@ def _page_pile(pool: Any) -> list[list[int]]:
     """Page ids, an entry a call; 0.5.17 to 0.5.19 keep slots instead, of which one segment may leave two pieces."""
     if hasattr(pool, "free_page_reps_group"):
         return _joined(pool.free_page_reps_group)
-    return _lists(getattr(pool, "free_page_ids_group", ()))
+    return lists_of(getattr(pool, "free_page_ids_group", ()))
 
 
 def _swa_set_pile(allocator: Any) -> list[list[int]]:
     """An entry a call; 0.5.19 adds one also for a call that gathered nothing, and is the one with a full-only pile."""
     pile = getattr(allocator, "swa_free_group", ())
-    return _joined(pile) if hasattr(allocator, "full_free_group") else _lists(pile)
+    return _joined(pile) if hasattr(allocator, "full_free_group") else lists_of(pile)
 
 
-def _group(allocator: Any) -> list[list[int]] | None:
+def group_of(allocator: Any) -> list[list[int]] | None:
     """The plain pile, None when no group is open (a separate flag until 0.5.18, contract_paged_swa §13.2)."""
     if getattr(allocator, "is_not_in_free_group", False):
         return None
     pile = allocator.free_group
-    return None if pile is None else _lists(pile)
+    return None if pile is None else lists_of(pile)
 
 
-def _queries(allocator: Any, names: tuple[str, ...]) -> dict[str, int]:
+def queries_of(allocator: Any, names: tuple[str, ...]) -> dict[str, int]:
+    """What the allocator answers to those of the queries that it has."""
     answers = {}
     for name in names:
         answer = getattr(allocator, name, None)
@@ -117,7 +119,8 @@ def _new_pages(allocator: Any, full: Any, swa: Any) -> list[bool]:
     return [bool(allocator.new_pages_available(*pages)) for pages in grid]
 
 
-def _lists(tensors: Iterable[Any]) -> list[list[int]]:
+def lists_of(tensors: Iterable[Any]) -> list[list[int]]:
+    """One list for each tensor."""
     return [tensor.tolist() for tensor in tensors]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from oracle.errors import TargetUnavailable, UsageError
-from oracle.geometry import ALL_FAMILIES, UNIFIED_FAMILIES
+from oracle.geometry import ALL_FAMILIES, FURTHER_FAMILIES, UNIFIED_FAMILIES
 from targets.sglang.contracts import contract_for_version
 from targets.sglang.coverage import (
     Exemption,
@@ -97,11 +97,21 @@ def test_every_call_that_a_contract_has_is_planned_by_some_operation() -> None:
         for family in ALL_FAMILIES:
             contract = contract_for_version(version, family, power_of_two_pages=False)
             if contract is None:
-                assert family in UNIFIED_FAMILIES
+                assert family in (*UNIFIED_FAMILIES, *FURTHER_FAMILIES)
                 continue
             for method in contract.methods | contract.pool_methods:
                 assert f'"{method}"' in planned, f"{version} {family}: nothing plans {method}"
-    assert driven_names(NEWEST, "HiSparseTokenToKVPoolAllocator") == frozenset()
+    assert driven_names(NEWEST, "RangePageAllocator") == frozenset()
+
+
+def test_the_further_families_drive_their_classes_on_the_releases_that_their_table_has() -> None:
+    tier = "HiSparseTokenToKVPoolAllocator"
+    assert {"alloc_device_buffer", "free_hisparse", "size_full"} <= driven_names("0.5.20", tier)
+    assert "request_slot_reserve" not in driven_names("0.5.21", tier)
+    assert "request_slot_reserve" in driven_names("0.5.22", tier)
+    assert driven_names("0.5.19", tier) == frozenset()
+    assert "alloc_group_begin" in driven_names("0.5.13", "MambaSlotAllocator")
+    assert "least_full_class" in driven_names("0.5.20", "PageInterleavePoolAllocator")
 
 
 def test_the_walk_lists_methods_properties_and_aliases_but_nothing_private(tmp_path: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 from release_process import run_on_releases
 
-from oracle.geometry import UNIFIED_FAMILIES
+from oracle.geometry import FURTHER_FAMILIES, UNIFIED_FAMILIES
 from oracle.operations import OPERATION_TABLE, kind_of
 from targets.sglang.release_range import releases_in
 from targets.sglang.release_table import NEEDED_CALLS, ReleaseRow, release_table
 from targets.sglang.releases import RELEASES
+
+NEWER = releases_in("0.5.20..")
 
 
 def test_there_is_a_row_for_each_supported_release_with_every_family() -> None:
@@ -17,8 +19,13 @@ def test_there_is_a_row_for_each_supported_release_with_every_family() -> None:
     assert tuple(row.version for row in rows) == RELEASES
     for row in rows:
         static = {"token", "paged", "hybrid-swa"}
-        unified = set(UNIFIED_FAMILIES) if row.version in releases_in("0.5.20..") else set()
-        assert set(row.families) == static | unified, row.version
+        newer = {*UNIFIED_FAMILIES, *FURTHER_FAMILIES} if row.version in NEWER else set()
+        states = {"mamba-slots"} if row.version in releases_in("0.5.13..") else set()
+        assert set(row.families) == static | newer | states, row.version
+
+
+def _has(row: ReleaseRow, kind: str) -> bool:
+    return any(kind in family.operations for family in row.families.values())
 
 
 def _rows() -> dict[str, ReleaseRow]:
@@ -34,6 +41,10 @@ def test_the_operations_that_need_calls_are_operations_and_differ_between_releas
         having = [version for version, row in unified.items() if row and kind in row.operations]
         assert having == list(releases_in("0.5.21.." if kind == "capacity" else "0.5.22..")), kind
         assert all(kind not in row.operations for row in rows.values()), kind
+    further = {"slot-reserve": "0.5.22..", "spec-scratch": "0.5.22..", "alloc-cyclic": "0.5.23.."}
+    for kind, releases in further.items():
+        having = [row.version for row in release_table() if _has(row, kind)]
+        assert having == list(releases_in(releases)), kind
     static = {kind for kind in NEEDED_CALLS if any(kind in row.operations for row in rows.values())}
     for kind in static - {"free-pages"}:
         having = [version for version, family in rows.items() if kind in family.operations]
@@ -50,8 +61,11 @@ def test_what_came_and_went_is_said_at_the_release_where_it_happened() -> None:
 
 
 CALLS = """
+from msgspec import UNSET
 from oracle.byte_buffer import Buffer
-from oracle.geometry import UNIFIED_FAMILIES
+from oracle.family_sizes import FamilySizes
+from oracle.geometry import SINGLE_SLOTS, TWO_POOLS, UNIFIED_FAMILIES
+from targets.sglang.further_release import CALLERS_OWN
 from targets.sglang.unified_calls import release_names
 from targets.sglang.unified_state import BAND_ATTRIBUTES
 from targets.sglang.release_table import release_table
@@ -60,6 +74,12 @@ BUFFERS = {
     "unified-swa": Buffer(total_bytes=2048, full_bytes=16, swa_bytes=8),
     "unified-mamba-swa": Buffer(total_bytes=2048, full_bytes=16, swa_bytes=8, state_bytes=96),
     "unified-mamba": Buffer(total_bytes=2048, full_bytes=16, state_bytes=96),
+}
+SIZES = {
+    "swa-ring": FamilySizes(request_slots=2, ring=4),
+    "hisparse": FamilySizes(ratio=2),
+    "hisparse-dsv4": FamilySizes(device_size=4),
+    "page-interleave": FamilySizes(ranks=2),
 }
 
 def body(version):
@@ -75,10 +95,11 @@ def body(version):
             missing = [name for name in release_names(having.calls) if not any(hasattr(one, name) for one in subjects)]
             assert not missing, (version, family, missing)
             continue
-        page_size = 1 if family == "token" else 4
-        size_swa = 16 if family == "hybrid-swa" else 0
-        target.reset(Geometry(family=family, size=16, page_size=page_size, size_swa=size_swa), Mode())
-        missing = [call for call in having.calls if not hasattr(target.allocator, call)]
+        page_size = 1 if family in SINGLE_SLOTS else 4
+        size_swa = 16 if family in TWO_POOLS else 0
+        sizes = SIZES.get(family, UNSET)
+        target.reset(Geometry(family=family, size=16, page_size=page_size, size_swa=size_swa, sizes=sizes), Mode())
+        missing = [call for call in having.calls if not hasattr(target.allocator, call) and call not in CALLERS_OWN]
         assert not missing, (version, family, missing)
 """
 
