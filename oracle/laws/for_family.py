@@ -12,6 +12,7 @@ from oracle.laws.judgement import Laws
 from oracle.laws.pure_swa_laws import PureSwaLaws
 from oracle.laws.ring_laws import RingLaws
 from oracle.laws.state_slots_laws import StateSlotsLaws
+from oracle.laws.tier_laws import TierLaws
 from oracle.laws.unified_laws import UnifiedLaws
 from oracle.laws.violation import Violation
 from oracle.observation import Outcome
@@ -41,6 +42,8 @@ FURTHER: dict[Family, type[FamilyLaws]] = {
     "pure-swa": PureSwaLaws,
     "swa-ring": RingLaws,
     "page-interleave": InterleaveLaws,
+    "hisparse": TierLaws,
+    "hisparse-dsv4": TierLaws,
 }
 
 

@@ -55,7 +55,11 @@ def judge_one_owner(census: Census, held: Collection[int], books: Ownership) -> 
     if census.pages.isdisjoint(held):
         return None
     page = min(census.pages.intersection(held))
-    owner = holder_of(books, page) if census.pool == "full" else "the peers of a live row are on"
+    owner = "the peers of a live row are on"
+    if census.pool == "full":
+        owner = holder_of(books, page)
+    elif census.pool == "device":
+        owner = "a live key or a buffer has"
     return Violation(
         law=ONE_OWNER,
         pool=census.pool,

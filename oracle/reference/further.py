@@ -8,6 +8,8 @@ from typing import Protocol
 from oracle.contract import Contract
 from oracle.geometry import Family, Geometry, Mode
 from oracle.observation import Snapshot
+from oracle.reference.hisparse import HiSparsePool
+from oracle.reference.hisparse_dsv4 import CompressedHiSparsePool
 from oracle.reference.page_interleave import PageInterleavePool
 from oracle.reference.pure_swa import PureSwaPool
 from oracle.reference.signals import Signals
@@ -29,4 +31,6 @@ FURTHER: dict[Family, Callable[[Geometry, Mode, Contract], Further]] = {
     "pure-swa": PureSwaPool,
     "swa-ring": SwaRingPool,
     "page-interleave": PageInterleavePool,
+    "hisparse": HiSparsePool,
+    "hisparse-dsv4": CompressedHiSparsePool,
 }

@@ -31,17 +31,26 @@ class HybridPool(HybridFrees):
 
     def alloc_extend(self, call: Call) -> list[int] | None:
         """New slots on both sides; None, with nothing merged, when either is short of pages (§6.2)."""
-        full, swa = self._paged_sides(call)
+        return self.take_extend(call) if self.admits_extend(call) else None
+
+    def admits_extend(self, call: Call) -> bool:
+        """Whether both sides have the pages for an extend. Nothing is changed (§6.2)."""
+        self._paged_sides(call)
         page_layout.check_extend_shapes(call)
         prefix_lens, seq_lens = call.prefix_lens, call.seq_lens
         pages = sum(page_layout.new_pages_of_extend(prefix_lens, seq_lens, self.page_size))
         page_layout.check_new_pages(call.num_new_pages, pages)
         swa_last = self.mapping.peers(call.last_loc)
-        partial = [i for i, prefix in enumerate(prefix_lens) if prefix % self.page_size]
-        growing = [i for i in partial if seq_lens[i] > prefix_lens[i]]
+        growing = [i for i in self._partial(call) if seq_lens[i] > prefix_lens[i]]
         self._require_live_peers(_at(growing, swa_last))
-        if not self.new_pages_available(pages, pages):
-            return None
+        return self.new_pages_available(pages, pages)
+
+    def take_extend(self, call: Call) -> list[int] | None:
+        """The slots of an extend that is admitted; the debug assertions of both sides come first (§6.2)."""
+        full, swa = self._paged_sides(call)
+        prefix_lens, seq_lens = call.prefix_lens, call.seq_lens
+        swa_last = self.mapping.peers(call.last_loc)
+        partial = self._partial(call)
         full.require_extend_continues(prefix_lens, call.last_loc)
         swa.require_extend_continues(_at(partial, prefix_lens), _at(partial, swa_last))
         full_plan = full.plan_extend(prefix_lens, seq_lens, call.last_loc)
@@ -97,6 +106,10 @@ class HybridPool(HybridFrees):
         slots = full.take(full_plan)
         self.mapping.assign(slots, swa.take(swa_plan))
         return slots
+
+    def _partial(self, call: Call) -> list[int]:
+        """The requests of an extend whose prefix ends inside a page."""
+        return [i for i, prefix in enumerate(call.prefix_lens) if prefix % self.page_size]
 
     def _paged_sides(self, call: Call) -> tuple[PagedPool, PagedPool]:
         """Both sides as paged pools; the assertion that the page size is more than 1 (§6.2)."""
