@@ -24,6 +24,8 @@ class PageInterleaveAllocator(BaseAllocator):
     changed in place). ``free_page_ids_group`` is inherited from paged allocators and of no use. ``debug_mode`` is read here, once.
     """
 
+    planner_class: type[RotationPlanner] = RotationPlanner
+
     def __init__(
         self,
         size: int,
@@ -37,7 +39,7 @@ class PageInterleaveAllocator(BaseAllocator):
         self.shard_size = shard_size
         self.num_pages = self.size // page_size
         self.debug_mode = debug_checks.debug_mode_is_on()
-        self.planner = RotationPlanner(shard_size, page_size)
+        self.planner = self.planner_class(shard_size, page_size)
         self.clear()
 
     def clear(self) -> None:

@@ -13,9 +13,15 @@ from typing import TypeVar
 
 from oracle.finding import FindingKind
 from oracle.geometry import Family
+from targets.eager.families import AllocatorClasses, FurtherAllocator
+from targets.eager.hisparse import HiSparseAllocator
+from targets.eager.hisparse_dsv4 import DeepSeekV4HiSparseAllocator
 from targets.eager.hybrid_swa import HybridSWAAllocator
+from targets.eager.mamba_slots import MambaSlotAllocator
+from targets.eager.page_interleave import PageInterleaveAllocator
 from targets.eager.paged import PagedAllocator
-from targets.eager.target import AllocatorClasses
+from targets.eager.pure_swa import PureSWAAllocator
+from targets.eager.swa_ring import RingSWAAllocator
 from targets.eager.token import TokenAllocator
 from targets.eager.unified.families import UNIFIED_CLASSES
 from targets.eager.unified.full_and_state import FullAndStateAllocator
@@ -24,7 +30,8 @@ from targets.eager.unified.token_pool import TokenPool
 from targets.eager.unified.two_pools import TwoPoolAllocator
 
 FaultyAllocator = TypeVar(
-    "FaultyAllocator", bound=TokenAllocator | PagedAllocator | HybridSWAAllocator | TokenPool
+    "FaultyAllocator",
+    bound=TokenAllocator | PagedAllocator | HybridSWAAllocator | TokenPool | FurtherAllocator,
 )
 
 _UNIFIED: dict[Family, type[TokenPool]] = {
@@ -86,8 +93,28 @@ def _family_of(faulty: type[object]) -> tuple[Family, AllocatorClasses]:
         return "token", AllocatorClasses(token=faulty)
     if issubclass(faulty, PagedAllocator):
         return "paged", AllocatorClasses(paged=faulty)
+    further = _further_family_of(faulty)
+    if further is not None:
+        return further
     for family, sound in _UNIFIED.items():
         if issubclass(faulty, sound):
             return family, AllocatorClasses(unified={**UNIFIED_CLASSES, family: faulty})
     assert issubclass(faulty, HybridSWAAllocator)
     return "hybrid-swa", AllocatorClasses(hybrid=faulty)
+
+
+def _further_family_of(faulty: type[object]) -> tuple[Family, AllocatorClasses] | None:
+    if issubclass(faulty, PureSWAAllocator):
+        return "pure-swa", AllocatorClasses(pure_swa=faulty)
+    # A ring is a hybrid allocator too.
+    if issubclass(faulty, RingSWAAllocator):
+        return "swa-ring", AllocatorClasses(swa_ring=faulty)
+    if issubclass(faulty, HiSparseAllocator):
+        return "hisparse", AllocatorClasses(hisparse=faulty)
+    if issubclass(faulty, DeepSeekV4HiSparseAllocator):
+        return "hisparse-dsv4", AllocatorClasses(hisparse_dsv4=faulty)
+    if issubclass(faulty, PageInterleaveAllocator):
+        return "page-interleave", AllocatorClasses(page_interleave=faulty)
+    if issubclass(faulty, MambaSlotAllocator):
+        return "mamba-slots", AllocatorClasses(mamba_slots=faulty)
+    return None

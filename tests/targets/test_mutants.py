@@ -8,6 +8,14 @@ from typing import Any
 
 import pytest
 from eager_calls import Bench, hybrid, paged
+from family_geometries import (
+    hisparse,
+    hisparse_dsv4,
+    mamba_slots,
+    page_interleave,
+    pure_swa,
+    swa_ring,
+)
 
 from oracle.finding import FINDING_KINDS
 from oracle.geometry import Geometry, Mode
@@ -53,6 +61,12 @@ GEOMETRIES = {
     "unified-swa": make_unified_geometry("unified-swa", **_UNIFIED),
     "unified-mamba-swa": make_unified_geometry("unified-mamba-swa", **_UNIFIED, **_STATES),
     "unified-mamba": make_unified_geometry("unified-mamba", **_UNIFIED, **_STATES),
+    "pure-swa": pure_swa(),
+    "swa-ring": swa_ring(),
+    "hisparse": hisparse(),
+    "hisparse-dsv4": hisparse_dsv4(),
+    "page-interleave": page_interleave(),
+    "mamba-slots": mamba_slots(),
 }
 
 

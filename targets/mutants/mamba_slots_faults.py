@@ -1,0 +1,110 @@
+"""Faults of the allocator of states. Each class is one fault."""
+
+from __future__ import annotations
+
+import torch
+
+from targets.eager.mamba_slots import MambaSlotAllocator
+from targets.mutants.mutant import FaultList
+
+FAULTS = FaultList()
+
+
+@FAULTS.add("law", "divergence")
+class RestOfStatesDropped(MambaSlotAllocator):
+    """What is left of the states that were taken out in advance does not come back."""
+
+    def alloc_group_end(self) -> None:
+        """Forgets them."""
+        self.prepared = None
+
+
+@FAULTS.add("divergence")
+class RestOfStatesInFront(MambaSlotAllocator):
+    """What is left of the states that were taken out in advance goes to the head of the list."""
+
+    def alloc_group_end(self) -> None:
+        """As ours, at the other end."""
+        rest, self.prepared = self.prepared, None
+        if rest is not None:
+            self.free_slots = torch.cat((rest, self.free_slots))
+
+
+@FAULTS.add("divergence")
+class EarlierStatesKept(MambaSlotAllocator):
+    """A second begin goes on with the states that the first one took out."""
+
+    def alloc_group_begin(self, num_reqs: int) -> None:
+        """As ours, where nothing is taken out yet."""
+        if self.prepared is None or not self.prepared.numel():
+            super().alloc_group_begin(num_reqs)
+
+
+@FAULTS.add("divergence", "law")
+class ClearKeepsPrepared(MambaSlotAllocator):
+    """States that were taken out in advance are handed out after a clear, though the list has them again."""
+
+    def clear(self) -> None:
+        """As ours, but for them."""
+        prepared = getattr(self, "prepared", None)
+        super().clear()
+        self.prepared = prepared
+
+
+@FAULTS.add("divergence")
+class SingleStatesPassOverPrepared(MambaSlotAllocator):
+    """A single state comes from the list although states were taken out in advance."""
+
+    def alloc(self, need_size: int) -> torch.Tensor | None:
+        """Always from the list."""
+        return self._pop(need_size)
+
+
+@FAULTS.add("divergence")
+class SeveralStatesFromPrepared(MambaSlotAllocator):
+    """Several states at once come from those that were taken out in advance."""
+
+    def alloc(self, need_size: int) -> torch.Tensor | None:
+        """As ours, for any number that they have."""
+        if self.prepared is not None and 1 < need_size <= self.prepared.numel():
+            taken, self.prepared = self.prepared[:need_size], self.prepared[need_size:]
+            return taken
+        return super().alloc(need_size)
+
+
+@FAULTS.add("divergence")
+class StatesReleasedInFront(MambaSlotAllocator):
+    """Released states go to the head of the list, so that the queue is a stack."""
+
+    def free(self, free_index: torch.Tensor) -> None:
+        """As ours, at the other end."""
+        self.free_slots = torch.cat((free_index, self.free_slots)).to(torch.int64)
+
+
+@FAULTS.add("divergence", "law")
+class PreparedStatesCounted(MambaSlotAllocator):
+    """States that were taken out in advance count as available."""
+
+    def available_size(self) -> int:
+        """The list and them."""
+        prepared = self.prepared
+        return super().available_size() + (0 if prepared is None else prepared.numel())
+
+
+@FAULTS.add("divergence")
+class ShortGroupTakesRest(MambaSlotAllocator):
+    """A group that does not fit takes out what there is."""
+
+    def alloc_group_begin(self, num_reqs: int) -> None:
+        """As ours, for as many as there are."""
+        super().alloc_group_begin(min(num_reqs, self.available_size()))
+
+
+@FAULTS.add("law", "divergence")
+class PaddingStateNotReserved(MambaSlotAllocator):
+    """State 0 is in the initial list."""
+
+    def clear(self) -> None:
+        """As ours, from 0 on."""
+        super().clear()
+        self.free_slots = self.free_slots - 1
