@@ -58,6 +58,7 @@ def make_build(target: str, geometry: Geometry, mode: Mode) -> Build:
         "sizes": {
             name: value for name, value in structs.asdict(geometry.family_sizes).items() if value
         },
+        "family": geometry.family,
         "sort_meaning": "freed pages are staged, then merged and sorted"
         if geometry.need_sort
         else "freed pages go straight to the free list",
@@ -80,7 +81,8 @@ def make_build(target: str, geometry: Geometry, mode: Mode) -> Build:
     else:
         template = "build.sglang.py.j2"
         context |= {
-            "places": _places(geometry.family, 8, "find_class("),
+            "places": _places(role_of(geometry.family), 8, "find_class("),
+            "logical_places": _places("hybrid-swa", 8, "find_class("),
             "pool_places": _places("hybrid-pool", 4, "base = find_class("),
         }
     code = render_template(template, **context)
@@ -107,6 +109,11 @@ def shape_context(family: Family) -> dict[str, object]:
         "pools": {shape.label(name): shape.place(name) for name in shape.pools},
         "free": shape.free,
     }
+
+
+def role_of(family: Family) -> str:
+    """The name under which ``targets.sglang.releases.LOCATIONS`` has the family's class."""
+    return "hybrid-swa" if family in ("swa-ring", "hybrid-rows") else family
 
 
 def _places(role: str, indent: int, opening: str) -> str:

@@ -122,6 +122,8 @@ class _Facts:
             "label": shape.label(self.pool or "full"),
             "page_size": "PAGE_SIZE" if page_size == self.page_size else str(page_size),
             "available": shape.available,
+            "available_everywhere": "allocator.available_size()"
+            + (" + len(prepared(allocator) or [])" if "prepared" in shape.own else ""),
             "places": {name: shape.place(name) for name in shape.pools},
             "host": shape.host,
             "first_page": first,

@@ -24,6 +24,7 @@ IMPORTS = {
     "SourceFileLoader": "importlib.machinery",
     "Timer": "threading",
     "builtins": "",
+    "copy": "copy",
     "contextmanager": "contextlib",
     "extract_tb": "traceback",
     "find_spec": "importlib.util",
