@@ -21,6 +21,7 @@ from campaigns.verdict import CLEAN, FINDINGS, INTERRUPTED, USAGE
 from oracle.finding import Finding
 from oracle.geometry import Level
 from oracle.trace import Trace, read_trace
+from targets.sglang.kernel_choice import chosen_kernels
 
 
 @click.command()
@@ -113,7 +114,8 @@ class Bisection:
         self._device = device
         self._cache = cache
         self._laws_only = laws_only
-        self._remembered = ResultCache(trace, device, str(laws_only))
+        kernels = chosen_kernels(device)
+        self._remembered = ResultCache(trace, device, kernels, str(laws_only))
         self._findings: dict[str, list[Finding]] = {}
         self._versions: dict[str, dict[str, str]] = {}
         self._refusals: dict[str, str] = {}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from oracle.geometry import ALL_FAMILIES
 from oracle.operations import OPERATION_TABLE, kind_of
 from targets.sglang.release_table import ReleaseRow, release_table
 
@@ -25,13 +24,14 @@ LETTERS = {
     "hisparse-dsv4": "c",
     "page-interleave": "i",
     "mamba-slots": "a",
+    "hybrid-rows": "w",
 }
 
 
 def listing() -> list[str]:
     """The lines: a column for each release and a row for each operation, then what each release gained and lost."""
     rows = release_table()
-    letters = ", ".join(f"{LETTERS[family]} {family}" for family in ALL_FAMILIES)
+    letters = ", ".join(f"{letter} {family}" for family, letter in LETTERS.items())
     kinds = [kind_of(kind.operation()) for kind in OPERATION_TABLE]
     table = {
         "": [_short(row.version) for row in rows],

@@ -34,20 +34,25 @@ def replay(job: ReplayJob, target: Target, tell: Callable[[Event], None]) -> Non
     )
     told = _tell_findings(session, 0, job, tell)
     for index, operation in enumerate(trace.operations):
-        before, rows = len(session.records or ()), len(session.caller.books.requests)
+        before, rows = len(session.records or ()), _rows_of(session)
         status: str = session.step(operation)
         records = (session.records or [])[before:]
         lines = tuple(_line(record) for record in records)
         if status == "stopped" and lines:
             status = "done"
-        elif status == "skipped" and len(session.caller.books.requests) != rows:
-            # A fork is the caller's business alone.
+        elif status == "skipped" and _rows_of(session) != rows:
+            # A fork is the caller's business alone, and so is an insert into the tree.
             status = "no call"
         tell(Replayed(index, kind_of(operation), status, lines))
         told = _tell_findings(session, told, job, tell)
     _replay_relation(trace, target, tell)
     if session.undefined:
         tell(Replayed(len(trace.operations), "end", f"undefined: {session.undefined}"))
+
+
+def _rows_of(session: Session) -> int:
+    books = session.caller.books
+    return len(books.requests) + len(books.tree)
 
 
 def _replay_relation(trace: Trace, target: Target, tell: Callable[[Event], None]) -> None:

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -32,10 +33,12 @@ _NO_ERROR = ("COMPUTE-SANITIZER", "Target application returned an error")
 _PLACE = re.compile(
     r"\bat (?P<kernel>[^\s+(]+)(\([^)]*\))?(\+0x[0-9a-f]+)?( in (?P<place>\S+?:\d+))?"
 )
+_COPY = re.compile(r"\bon access by (?P<copy>\w+)")
+_BACKTRACE = "Saved host backtrace"
 
 
 class SanitizerError(Struct, frozen=True):
-    """One kind of error: what it is, in which kernel and on which line ("" if the report does not say), and how often it was reported.
+    """One kind of error: what it is, in which kernel (or copy) and on which line ("" if the report does not say), and how often it was reported.
 
     ``detail`` is what the report said of it the first time, in one line.
     """
@@ -144,9 +147,14 @@ def _records(text: str) -> Iterator[list[str]]:
 
 
 def _error(lines: list[str]) -> SanitizerError:
-    own = [line for line in lines if not line.startswith(("Host Frame", "Saved host backtrace"))]
+    own = list(takewhile(lambda line: not line.startswith(_BACKTRACE), lines))
+    # A copy between host and device is told by addresses, which differ each time.
+    copy = next(filter(None, (_COPY.search(line) for line in own)), None)
     found = next(filter(None, (_PLACE.search(line) for line in own)), None)
-    kernel, place = (found["kernel"], found["place"] or "") if found is not None else ("", "")
+    if copy is not None:
+        kernel, place = copy["copy"], ""
+    else:
+        kernel, place = (found["kernel"], found["place"] or "") if found is not None else ("", "")
     headline = own[0].removeprefix("Error: ").removeprefix("Warning: ")
     # Where a race is told, the headline goes on to its place.
     what = headline.split(" at ")[0].rstrip(".:")

@@ -67,6 +67,8 @@ def describe_outcome(call: Call, outcome: Outcome) -> str:
         text = shorten(outcome.value)
     else:
         text = "None (refused)" if call.method in _ANSWERING else "done"
+    if call.method == "evict_out_of_window" and outcome.resolved:
+        text += f", evicted={outcome.resolved[0]}"
     hits = ", ".join(f"{hit.name} x{hit.count}" for hit in outcome.hits)
     return f"{text}; hit {hits}" if hits else text
 
@@ -85,11 +87,28 @@ def _arguments(call: Call) -> list[str]:
         return [shorten(call.slots), shorten(call.peers)]
     if call.method in ("free_segments", "free_full_segments"):
         return [f"{shorten(part.slots)} at {part.start_pos}" for part in call.segments]
+    if call.method in ("evict_out_of_window", "free_row_segments", "free_row"):
+        return _of_row(call)
     if call.method.endswith("_segment"):
         return [_indices(call), f"start_pos={call.start_pos}"]
     if call.method.startswith(("free", "clear_full", "translate")) and "group" not in call.method:
         return [_indices(call)]
     return []
+
+
+def _of_row(call: Call) -> list[str]:
+    if call.method == "free_row_segments":
+        parts = [f"{shorten(part.slots)} at {part.start_pos}" for part in call.segments]
+        return [*parts, f"evicted={call.evicted}", f"dead_lo={call.dead_lo}"]
+    names = ("protected", "floor", "evicted")
+    cursors = [f"{name}={getattr(call.cursors, name)}" for name in names]
+    if call.method == "free_row":
+        ranges = [f"[{start}, {stop})" for start, stop in call.ranges]
+        return [_indices(call), *cursors, *ranges]
+    window = [f"pre_len={call.pre_len}", f"window={call.window}", f"sharing={call.sharing}"]
+    if call.retain_floor is not None:
+        window.append(f"retain_floor={call.retain_floor}")
+    return [_indices(call), *cursors, *window, f"interval={call.interval}"]
 
 
 def _indices(call: Call) -> str:

@@ -145,7 +145,7 @@ class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     | fire_event | ``event`` |
     | take_request_slots, return_request_slots | ``need``: how many; the caller's own pool of request slots, not a method of the allocator (§6, ring) |
     | alloc_logical_only | as alloc_extend without ``num_new_pages`` (§7) |
-    | alloc_device_buffer | ``slots`` (logical), ``need`` (slots on the device) |
+    | alloc_device_buffer | ``slots`` (logical slots; hisparse-dsv4: compressed ids), ``need`` (slots on the device) |
     | free_hisparse | ``slots`` (logical) |
     | free_hisparse_indices | ``slots`` (of the device) |
     | configure_spec_scratch | ``need`` (the cap, in slots), ``device_buffer`` |

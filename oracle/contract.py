@@ -124,6 +124,9 @@ class Contract(Struct, frozen=True, kw_only=True):
     """Row "HiSparse page zero": places in the device's padding page are left out of a free, or released but for place 0."""
     device_free: Literal["with-logical", "by-caller"] = "with-logical"
     """Row "DSV4 HiSparse `free`": the places go back with their slots, or stay until ``free_hisparse`` gives them back."""
+    kept_behind: Literal["whole-pages", "window-or-page"] = "whole-pages"
+    """Row "free_swa_out_of_window_slots": with prefix sharing an eviction keeps the larger of the window and a page, rounded up to
+    whole pages or as it is."""
 
     unbound_pages: Literal["trusted", "filtered", "refused"] = "trusted"
     """contract_unified §12, `free_swa_segment` (as all rows below): what a segment free that gives up peers does with pages

@@ -44,12 +44,14 @@ FURTHER_FAMILIES: tuple[Family, ...] = (
     "hisparse-dsv4",
     "page-interleave",
     "mamba-slots",
-    "hybrid-rows",
 )
 """Pools of fixed sizes that fewer models use: all layers sliding, a ring for each request, a device below a larger logical
-pool, pages in classes by rank, states only; and a hybrid allocator with the row-level code of its callers on top."""
+pool, pages in classes by rank, states only."""
 
-ALL_FAMILIES: tuple[Family, ...] = FAMILIES + UNIFIED_FAMILIES + FURTHER_FAMILIES
+ROW_FAMILIES: tuple[Family, ...] = ("hybrid-rows",)
+"""A hybrid allocator with the row-level code of its callers on top."""
+
+ALL_FAMILIES: tuple[Family, ...] = FAMILIES + UNIFIED_FAMILIES + FURTHER_FAMILIES + ROW_FAMILIES
 
 SINGLE_SLOTS: frozenset[Family] = frozenset({"token", "pure-swa", "mamba-slots"})
 """The families whose page size is 1."""

@@ -42,6 +42,10 @@ UNALIGNED_BUFFER = "unaligned-buffer"
 DEVICE_TOO_SMALL = "device-too-small"
 UNALIGNED_PREFIX = "unaligned-prefix"
 OTHER_CLASS = "other-class"
+UNALIGNED_PROTECTED = "unaligned-protected"
+UNALIGNED_CURSOR = "unaligned-cursor"
+STALE_CURSOR = "stale-cursor"
+FLOOR_IGNORED = "floor-ignored"
 
 BREACHES: Breaches = (
     STALE,
@@ -74,6 +78,10 @@ BREACHES: Breaches = (
     DEVICE_TOO_SMALL,
     UNALIGNED_PREFIX,
     OTHER_CLASS,
+    UNALIGNED_PROTECTED,
+    UNALIGNED_CURSOR,
+    STALE_CURSOR,
+    FLOOR_IGNORED,
 )
 """Every precondition that a caller can break, by name."""
 

@@ -48,7 +48,8 @@ class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     size (n,), a plan (full, swa) in slots. ``evicted``: what was taken from the tree, in order.
 
     ``resolved``: the rotation bases after the call where the call takes some (§9 resolves a None in place); -1 for one that is
-    still None. Of a call on a row (§11) the cursor of what was evicted, as the only element.
+    still None. Of a call on a row (§11) the evicted cursor after the call, also where it raised,
+    as the only element.
 
     ``costs``: what a probe saw, None without one; never predicted.
     """

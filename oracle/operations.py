@@ -26,8 +26,35 @@ from oracle.family_operations import RotatedExtend as RotatedExtend
 from oracle.family_operations import RotatedPart as RotatedPart
 from oracle.family_operations import SlotReserve as SlotReserve
 from oracle.family_operations import SpecScratch as SpecScratch
+from oracle.free_operations import Arrangement as Arrangement
+from oracle.free_operations import EmptyFree as EmptyFree
+from oracle.free_operations import Evict as Evict
+from oracle.free_operations import Free as Free
+from oracle.free_operations import FreeMethod as FreeMethod
+from oracle.free_operations import FreePages as FreePages
+from oracle.free_operations import FreeSegment as FreeSegment
+from oracle.free_operations import FreeSegments as FreeSegments
+from oracle.free_operations import PluralMethod as PluralMethod
+from oracle.free_operations import RawFree as RawFree
+from oracle.free_operations import Release as Release
+from oracle.free_operations import SegmentArrangement as SegmentArrangement
+from oracle.free_operations import SegmentMethod as SegmentMethod
+from oracle.free_operations import SetMethod as SetMethod
+from oracle.free_operations import StaleFree as StaleFree
 from oracle.operation_base import Base as Base
 from oracle.operation_base import Unit as Unit
+from oracle.row_operations import EvictNode as EvictNode
+from oracle.row_operations import EvictNodePeers as EvictNodePeers
+from oracle.row_operations import EvictWindow as EvictWindow
+from oracle.row_operations import FreeRowSegments as FreeRowSegments
+from oracle.row_operations import HitPrefix as HitPrefix
+from oracle.row_operations import Insert as Insert
+from oracle.row_operations import InsertAgain as InsertAgain
+from oracle.row_operations import LoadNode as LoadNode
+from oracle.row_operations import OverAllocate as OverAllocate
+from oracle.row_operations import RecoverNode as RecoverNode
+from oracle.row_operations import ReleaseRow as ReleaseRow
+from oracle.row_operations import RollBack as RollBack
 from oracle.unified_operations import BandTranslate as BandTranslate
 from oracle.unified_operations import BeginForward as BeginForward
 from oracle.unified_operations import BindReserved as BindReserved
@@ -44,21 +71,6 @@ from oracle.unified_operations import Reserve as Reserve
 from oracle.unified_operations import StateAlloc as StateAlloc
 from oracle.unified_operations import StateFree as StateFree
 from oracle.unified_operations import StateRoom as StateRoom
-
-SetMethod = Literal["free", "free_swa", "free_full"]
-SegmentMethod = Literal["free_segment", "free_swa_segment", "free_full_segment"]
-PluralMethod = Literal["free_segments", "free_full_segments"]
-FreeMethod = Literal[
-    "free",
-    "free_swa",
-    "free_full",
-    "free_segment",
-    "free_swa_segment",
-    "free_full_segment",
-    "free_page_ids",
-]
-Arrangement = Literal["ascending", "descending", "doubled"]
-SegmentArrangement = Literal["ascending", "descending", "sharing"]
 
 
 class Alloc(Base, frozen=True, tag="alloc"):
@@ -158,97 +170,6 @@ class Translate(Base, frozen=True, tag="translate"):
     sentinel: bool = False
 
 
-class Evict(Base, frozen=True, tag="evict"):
-    """Window eviction: the first ``pages`` + 1 pages that still have peers lose them by ``free_swa_segment``."""
-
-    request: int = 0
-    pages: int = 0
-    wide: bool = False
-    overwrite: bool = False
-
-
-class Free(Base, frozen=True, tag="free"):
-    """A set-shaped free of ``count`` + 1 slots of a row."""
-
-    method: SetMethod = "free"
-    request: int = 0
-    first: int = 0
-    count: int = 0
-    arrangement: Arrangement = "ascending"
-    wide: bool = False
-    overwrite: bool = False
-
-
-class FreeSegment(Base, frozen=True, tag="free-segment"):
-    """A segment free of ``pages`` + 1 pages. ``cut`` slots are left off the end of the last page, ``shift`` moves the
-    start off its page boundary, ``direct`` calls the FULL pool itself."""
-
-    method: SegmentMethod = "free_segment"
-    request: int = 0
-    page: int = 0
-    pages: int = 0
-    cut: int = 0
-    shift: int = 0
-    direct: bool = False
-    wide: bool = False
-    overwrite: bool = False
-
-
-class FreeSegments(Base, frozen=True, tag="free-segments"):
-    """Several segments of one row in one plural call: from ``page`` on, runs of ``runs`` pages, every second one left out."""
-
-    method: PluralMethod = "free_segments"
-    request: int = 0
-    page: int = 0
-    runs: tuple[int, ...] = (0,)
-    arrangement: SegmentArrangement = "ascending"
-    wide: bool = False
-    overwrite: bool = False
-
-
-class FreePages(Base, frozen=True, tag="free-pages"):
-    """A free by page id of ``pages`` + 1 pages of a row."""
-
-    request: int = 0
-    page: int = 0
-    pages: int = 0
-    wide: bool = False
-    overwrite: bool = False
-
-
-class Release(Base, frozen=True, tag="release"):
-    """A finished request gives everything back: tombstoned parts FULL-only first, then the rest, in plural segment calls."""
-
-    request: int = 0
-    wide: bool = False
-    overwrite: bool = False
-
-
-class StaleFree(Base, frozen=True, tag="stale-free"):
-    """A range that was freed before is freed again: the ``age``-th newest one, by ``method``."""
-
-    method: FreeMethod = "free"
-    age: int = 0
-    wide: bool = False
-    overwrite: bool = False
-
-
-class RawFree(Base, frozen=True, tag="raw-free"):
-    """A free of raw slots (page ids for ``free_page_ids``), clamped to -1 and the last slot of the FULL pool."""
-
-    method: FreeMethod = "free"
-    slots: tuple[int, ...] = (0,)
-    wide: bool = False
-
-
-class EmptyFree(Base, frozen=True, tag="empty-free"):
-    """A free of nothing; segment forms get ``start_pos``."""
-
-    method: FreeMethod = "free"
-    start_pos: int = 0
-    wide: bool = False
-
-
 class GroupBegin(Base, frozen=True, tag="group-begin"):
     """``free_group_begin``."""
 
@@ -310,6 +231,8 @@ Operation = (
     | FinishLoad | MakeRoom
     | LogicalExtend | DeviceBuffer | FreeDeviceBuffer | FreeDevice | SpecScratch | SlotReserve
     | RotatedExtend | AllocCyclic | AllocGroupBegin | AllocGroupEnd
+    | EvictWindow | ReleaseRow | FreeRowSegments | OverAllocate | RollBack | Insert | InsertAgain
+    | HitPrefix | EvictNodePeers | EvictNode | RecoverNode | LoadNode
 )  # fmt: skip
 
 STATIC = frozenset({"token", "paged", "hybrid-swa"})
@@ -330,6 +253,8 @@ UNIFIED_PEERED = UNIFIED & PEERED
 STATEFUL = frozenset({"unified-mamba-swa", "unified-mamba"})
 FLOATING = frozenset({"unified-mamba-swa"})
 GROWING = WITH_ROWS - INTERLEAVED
+WITHOUT_CURSORS = WITH_ROWS - ROWS
+"""The families whose callers may give back any pages of a row: with cursors a row is given back from its end on only."""
 
 
 class Kind(Struct, frozen=True):
@@ -346,17 +271,17 @@ OPERATION_TABLE: tuple[Kind, ...] = (
     Kind(Extend, GROWING, weight=8),
     Kind(ExtendTail, TAILED, weight=5),
     Kind(Decode, GROWING, weight=5),
-    Kind(Fork, WITH_ROWS, weight=2),
+    Kind(Fork, WITHOUT_CURSORS, weight=2),
     Kind(Load, HYBRID, weight=3),
     Kind(Recover, HYBRID, weight=4),
     Kind(TransferPeers, HYBRID, weight=6),
     Kind(ReturnPeers, HYBRID, weight=2),
     Kind(ClearMapping, HYBRID, weight=4),
-    Kind(Translate, HYBRID | {"pure-swa", "swa-ring", "hisparse-dsv4"}, weight=2),
-    Kind(Evict, TWO_SIDED, weight=6),
-    Kind(Free, EVERYWHERE, weight=7),
-    Kind(FreeSegment, WITH_ROWS, weight=8),
-    Kind(FreeSegments, WITH_ROWS, weight=6),
+    Kind(Translate, HYBRID | ROWS | {"pure-swa", "swa-ring", "hisparse-dsv4"}, weight=2),
+    Kind(Evict, TWO_SIDED - ROWS, weight=6),
+    Kind(Free, EVERYWHERE - ROWS, weight=7),
+    Kind(FreeSegment, WITHOUT_CURSORS, weight=8),
+    Kind(FreeSegments, WITHOUT_CURSORS, weight=6),
     Kind(FreePages, frozenset({"token", "paged"}), weight=3),
     Kind(Release, EVERYWHERE, weight=5),
     Kind(StaleFree, EVERYWHERE, hostile=True, weight=4),
@@ -364,7 +289,7 @@ OPERATION_TABLE: tuple[Kind, ...] = (
     Kind(EmptyFree, EVERYWHERE, weight=2),
     Kind(GroupBegin, WITH_ROWS, weight=4),
     Kind(GroupEnd, WITH_ROWS, weight=4),
-    Kind(Merge, STATIC | INTERLEAVED | {"swa-ring"}, weight=2),
+    Kind(Merge, STATIC | INTERLEAVED | ROWS | {"swa-ring"}, weight=2),
     Kind(Clear, EVERYWHERE, weight=1),
     Kind(Resize, STATIC | {"pure-swa"}, weight=1),
     Kind(Backup, STATIC, weight=1),
@@ -398,6 +323,18 @@ OPERATION_TABLE: tuple[Kind, ...] = (
     Kind(AllocCyclic, INTERLEAVED, weight=4),
     Kind(AllocGroupBegin, STATES_ONLY, weight=5),
     Kind(AllocGroupEnd, STATES_ONLY, weight=4),
+    Kind(EvictWindow, ROWS, weight=8),
+    Kind(ReleaseRow, ROWS, weight=5),
+    Kind(FreeRowSegments, ROWS, weight=4),
+    Kind(OverAllocate, ROWS, weight=4),
+    Kind(RollBack, ROWS, weight=4),
+    Kind(Insert, ROWS, weight=6),
+    Kind(InsertAgain, ROWS, weight=6),
+    Kind(HitPrefix, ROWS, weight=5),
+    Kind(EvictNodePeers, ROWS, weight=5),
+    Kind(EvictNode, ROWS, weight=4),
+    Kind(RecoverNode, ROWS, weight=5),
+    Kind(LoadNode, ROWS, weight=3),
 )
 """Every operation that a generator may draw (``Drain`` ends a trace and is not drawn)."""
 

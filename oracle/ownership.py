@@ -9,16 +9,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from oracle.call import RowCursors
+
 MOST_STALE = 16
+NO_CURSORS = RowCursors()
 
 
 @dataclass(eq=False)
 class Request:
-    """A live request: its row (FULL slots in token order) and the pages of the row that it has given back."""
+    """A live request: its row (FULL slots in token order) and the pages of the row that it has given back.
+
+    ``cursors`` (families with rows, §11.1) are those of the last call on the row, ``node`` is where the tree holds its prefix.
+    """
 
     identity: int
     slots: list[int] = field(default_factory=list)
     gone: set[int] = field(default_factory=set)
+    cursors: RowCursors = NO_CURSORS
+    node: TreeNode | None = None
+
+
+@dataclass(eq=False)
+class TreeNode(Request):
+    """Whole pages that the prefix tree holds, below those of ``parent`` (families with rows)."""
+
+    parent: TreeNode | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +97,8 @@ class Ownership:
         """How many request slots are taken (swa-ring)."""
         self.preparing = False
         """Whether states are taken out in advance (mamba-slots)."""
+        self.tree: list[TreeNode] = []
+        """The nodes of the prefix tree, the newest last (families with rows)."""
         self._identity = 0
 
     def newest(self, index: int) -> Request | None:
@@ -128,6 +145,40 @@ class Ownership:
         for page in range(pages):
             self.holders[self.page_of(fork, page)] += 1
 
+    def plant(self, slots: Sequence[int], parent: TreeNode | None) -> TreeNode:
+        """A new node of the tree holds the whole pages of ``slots`` too."""
+        self._identity += 1
+        node = TreeNode(self._identity, list(slots), parent=parent)
+        self.tree.append(node)
+        self._hold(slots)
+        return node
+
+    def start_from(self, node: TreeNode, prefix: Sequence[int]) -> Request:
+        """A new request holds ``prefix``, the whole pages from the root of the tree down to ``node``, too."""
+        request = self.open_request()
+        request.slots, request.node = list(prefix), node
+        request.cursors = RowCursors(
+            protected=len(prefix), committed=len(prefix), allocated=len(prefix)
+        )
+        self._hold(prefix)
+        return request
+
+    def adopt(self, request: Request, first: int, slots: Sequence[int]) -> None:
+        """From position ``first`` on the row holds the whole pages of ``slots`` in place of its own."""
+        old = request.slots[first : first + len(slots)]
+        self._hold(slots)
+        for slot in old[:: self.page_size]:
+            page = slot // self.page_size
+            self.holders[page] -= 1
+            if not self.holders[page]:
+                del self.holders[page]
+        request.slots[first : first + len(slots)] = slots
+
+    def _hold(self, slots: Sequence[int]) -> None:
+        for slot in slots[:: self.page_size]:
+            page = slot // self.page_size
+            self.holders[page] = self.holders.get(page, 0) + 1
+
     def unpeer(self, slots: Iterable[int]) -> None:
         """The whole pages of ``slots`` have no peers any more."""
         size = self.page_size
@@ -157,9 +208,11 @@ class Ownership:
             self.forget(request)
 
     def forget(self, request: Request) -> None:
-        """The request is no longer live."""
+        """The request, or the node of the tree, is no longer live."""
         if request in self.requests:
             self.requests.remove(request)
+        elif isinstance(request, TreeNode) and request in self.tree:
+            self.tree.remove(request)
 
     def remember(self, slots: Sequence[int], start_pos: int) -> None:
         """Keep a freed range, so that a hostile caller can use it again."""
@@ -173,10 +226,11 @@ class Ownership:
 
     def clear(self) -> None:
         """Every row is forgotten and the group closed; freed ranges are still remembered, the live rows among them."""
-        for request in self.requests:
+        for request in [*self.requests, *self.tree]:
             self.remember(request.slots, 0)
         self.close_group()
         self.requests.clear()
+        self.tree.clear()
         self.holders.clear()
         self.peered.clear()
         self.straddled.clear()

@@ -97,6 +97,25 @@ BIASES: dict[tuple[type, str], Values] = {
     (op.AllocCyclic, "unit"): _UNITS,
     (op.AllocGroupBegin, "amount"): FEW,
     (op.AllocGroupBegin, "unit"): ("tokens", "tokens", "tokens", "left", "pages", "edge"),
+    (op.EvictWindow, "count"): (0, 0, 1, 0, 2, 3),
+    (op.EvictWindow, "behind"): (*RARELY, 5, 9),
+    (op.EvictWindow, "sharing"): (True, False),
+    (op.EvictWindow, "floor"): (0, 0, 0, 0, 0, 2, 5, 6, 9, 13),
+    (op.EvictWindow, "retain"): (0, 0, 0, 0, 1, 2, 3, 4),
+    (op.EvictWindow, "interval"): RARELY,
+    (op.EvictWindow, "drifting"): ("evicted", "protected"),
+    (op.ReleaseRow, "drifting"): ("evicted", "protected"),
+    (op.ReleaseRow, "together"): (False, True),
+    (op.FreeRowSegments, "empty"): (False, False, True),
+    (op.OverAllocate, "amount"): FEW,
+    (op.OverAllocate, "unit"): _UNITS,
+    (op.RollBack, "accepted"): FEW,
+    (op.InsertAgain, "pair"): FEW,
+    (op.HitPrefix, "unit"): _UNITS,
+    (op.EvictNode, "keep_peers"): (False, False, True),
+    (op.EvictNode, "locked"): (False, False, True),
+    (op.RecoverNode, "overwrite"): (False, False, True),
+    (op.LoadNode, "unit"): _UNITS,
 }
 """The fields that are not drawn evenly, by struct and name. Repeated values are drawn more often; the first is the simplest."""
 
@@ -109,6 +128,10 @@ NAME_BIASES: dict[str, Values] = {
     "pages": FEW,
     "age": FEW,
     "runs": FEW,
+    "node": FEW,
+    "stale": (0, 0, 0, 1, 2, 50),
+    "drift": RARELY,
+    "floorless": (False, False, False, True),
 }
 """The same for every struct that has a field of that name."""
 
@@ -122,8 +145,14 @@ LEGAL_VALUES: dict[tuple[type, str], Values] = {
     (op.FreeDeviceBuffer, "again"): (False,),
     (op.SpecScratch, "odd"): (0,),
     (op.RotatedPart, "moved"): (False,),
+    (op.EvictNode, "keep_peers"): (False,),
+    (op.EvictNode, "locked"): (False,),
+    (op.RecoverNode, "overwrite"): (False,),
 }
 """What is left of a field when every other value would break the contract."""
+
+LEGAL_NAMES: dict[str, Values] = {"stale": (0,), "drift": (0,), "floorless": (False,)}
+"""The same for every struct that has a field of that name, but for ``StateFree``'s own ``stale``."""
 
 MOST_ITEMS = 3
 """The most parts, runs or raw slots of one operation."""
@@ -163,6 +192,8 @@ def struct_strategy(
 def _bias(kind: type, name: str, *, legal: bool) -> Values | None:
     if legal and (kind, name) in LEGAL_VALUES:
         return LEGAL_VALUES[kind, name]
+    if legal and name in LEGAL_NAMES:
+        return LEGAL_NAMES[name]
     return BIASES.get((kind, name), NAME_BIASES.get(name))
 
 

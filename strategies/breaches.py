@@ -34,6 +34,23 @@ TIERED_ONLY = frozenset(
     }
 )
 INTERLEAVED_ONLY = frozenset({legality.UNALIGNED_PREFIX, legality.OTHER_CLASS})
+ROWS_ONLY = frozenset(
+    {
+        legality.UNALIGNED_PROTECTED,
+        legality.UNALIGNED_CURSOR,
+        legality.STALE_CURSOR,
+        legality.FLOOR_IGNORED,
+    }
+)
+BY_CURSORS = frozenset(
+    {
+        legality.DUPLICATE_SLOTS,
+        legality.SEGMENTS_OUT_OF_ORDER,
+        legality.LIVE_MAPPING_CLEARED,
+        legality.FREED_ROW_MAPPED,
+    }
+)
+"""What a caller who frees rows by their cursors has no occasion for."""
 NO_PEERS_PASSED_ON = frozenset(
     {
         legality.INCOMPLETE_PEERS,
@@ -68,6 +85,8 @@ PAGES_ONLY = frozenset(
         legality.UNALIGNED_NEED,
         legality.UNALIGNED_START,
         legality.TOMBSTONED_PARTIAL_PAGE,
+        legality.UNALIGNED_PROTECTED,
+        legality.UNALIGNED_CURSOR,
     }
 )
 
@@ -81,6 +100,9 @@ OFTEN = {
     legality.NESTED_GROUP: 3,
     legality.UNBALANCED_GROUP_END: 3,
     legality.FREED_ROW_MAPPED: 10,
+    legality.STALE_CURSOR: 10,
+    legality.FLOOR_IGNORED: 5,
+    legality.UNALIGNED_CURSOR: 5,
 }
 """Errors that real callers made, and how many times as often as the rest they are chosen: the first three need several
 operations to show, and the third of them a pool of page size 1."""
@@ -129,6 +151,7 @@ def _elsewhere(geometry: Geometry) -> set[str]:
         elsewhere |= TIERED_ONLY
     if family != "page-interleave":
         elsewhere |= INTERLEAVED_ONLY
+    elsewhere |= BY_CURSORS if family == "hybrid-rows" else ROWS_ONLY
     if family == "hisparse-dsv4":
         elsewhere |= NO_PEERS_PASSED_ON
     if family == "hisparse":

@@ -1,5 +1,5 @@
 """What callers do right after something else: the release of a row that got peers for its tail only, recovery inside the group that freed a row, a restore soon after a backup, the end
-of a load or of a forward pass.
+of a load or of a forward pass, the rollback of what was allocated for speculation, the next turn of the ratchet.
 
 Drawn operations seldom stand in such an order by chance. Guarantees that what follows depends on the operations before it only,
 and that every second occasion is left to chance, so that nothing always follows.
@@ -48,6 +48,15 @@ class FollowUps:
             bound = (op.Evict(pages=1), op.BindReserved(), op.FinishLoad())
             self._turn += 1
             self._plan(*(bound if self._turn % 4 < 2 else (op.CancelReserved(), op.FinishLoad())))
+        elif isinstance(operation, op.EvictWindow):
+            # The ratchet: the row grows, and its cursor moves once more.
+            grown = op.Part(request=operation.request + 1, amount=1, unit="pages")
+            self._turn += 1
+            if self._turn % 3 == 0:
+                self._plan(op.Extend(parts=(grown,)), op.EvictWindow(request=operation.request))
+        elif isinstance(operation, op.OverAllocate):
+            self._turn += 1
+            self._plan(op.RollBack() if self._turn % 4 < 2 else op.ReleaseRow(together=True))
         elif isinstance(operation, op.BeginForward):
             self._plan(op.Flush(), op.FireEvent())
         elif self._in_group and self._hybrid and isinstance(operation, FREEING):

@@ -52,6 +52,13 @@ MOST_PAGES_OF_A_PART = 8
 
 REQUEST_SLOTS = (4, 2, 3, 1, 6, 8)
 
+PAGES_OF_ROWS = (16, 12, 8, 24, 10, 32, 6)
+"""Pages of pools whose rows are to grow out of their window."""
+
+WINDOW_PAGES = (1, 0, 1, 2, 0, 3)
+WINDOW_SLOTS = (0, 1, 2, -1, 3, 7)
+"""The window: whole pages and some slots, at least 1 in all."""
+
 
 def geometry_arguments(
     family: Family, contract: Contract, geometry: Geometry | None = None
@@ -74,6 +81,8 @@ def geometry_arguments(
     if family in TWO_POOLS:
         arguments["pages_swa"] = st.sampled_from(PAGES)
         arguments["spare_swa"] = st.sampled_from(SPARE)
+    if family == "hybrid-rows":
+        arguments["pages"] = arguments["pages_swa"] = st.sampled_from(PAGES_OF_ROWS)
     return arguments | _size_arguments(family)
 
 
@@ -95,6 +104,11 @@ def _size_arguments(family: Family) -> dict[str, SearchStrategy[Any]]:
         return {"pages_device": st.sampled_from(PAGES), "spare_device": st.sampled_from(SPARE)}
     if family == "page-interleave":
         return {"ranks": st.sampled_from(RANKS)}
+    if family == "hybrid-rows":
+        return {
+            "window_pages": st.sampled_from(WINDOW_PAGES),
+            "window_slots": st.sampled_from(WINDOW_SLOTS),
+        }
     return {}
 
 
@@ -116,6 +130,8 @@ def _make_static_geometry(
     spare_swa: int = 0,
     pages_device: int = 0,
     spare_device: int = 0,
+    window_pages: int = 0,
+    window_slots: int = 0,
     **counts: int,
 ) -> Geometry:
     """Pools of fixed sizes. ``pages`` of families with page size 1 are pairs of slots; ``counts`` go to ``FamilySizes``."""
@@ -123,6 +139,8 @@ def _make_static_geometry(
         pages *= 2
     if family == "hisparse-dsv4":
         counts["device_size"] = _slots(pages_device, page_size // COMPRESSION, spare_device)
+    if family == "hybrid-rows":
+        counts["window"] = max(1, window_pages * page_size + window_slots)
     if family in WITH_DEVICE or family == "page-interleave":
         pages = min(pages, MOST_PAGES_OF_A_PART)
     return Geometry(

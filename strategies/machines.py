@@ -124,12 +124,12 @@ class AllocatorMachine(RuleBasedStateMachine):
         self.operations.append(operation)
         self._upkeep.saw(operation)
         records = session.records or []
-        first, rows = len(records), len(session.caller.books.requests)
+        first, rows = len(records), _rows_of(session)
         self._interrupted = True
         status = session.step(operation)
         self._interrupted = False
-        # A fork makes no call: it is done when there is one row more.
-        forked = len(session.caller.books.requests) > rows
+        # A fork makes no call, nor does an insert: it is done when there is one row more, or one node of the tree.
+        forked = _rows_of(session) > rows
         self.statistics.count(operation, "done" if forked else status, records[first:])
         self._raise_first()
 
@@ -221,6 +221,11 @@ def make_machine(
         for copy in range(specification.copies):
             members[f"{specification.name}_{copy}"] = made
     return type(setting.machine_name(), (AllocatorMachine,), members)
+
+
+def _rows_of(session: Session) -> int:
+    books = session.caller.books
+    return len(books.requests) + len(books.tree)
 
 
 def _initialized(

@@ -11,13 +11,14 @@ from oracle import operations as op
 from oracle.geometry import BANDS, Geometry
 from strategies.follow_ups import FollowUps
 
-ALLOCATING: tuple[type[op.Base], ...] = (op.Alloc, op.Extend, op.ExtendTail, op.Load)
+ALLOCATING: tuple[type[op.Base], ...] = (op.Alloc, op.Extend, op.ExtendTail, op.Load, op.HitPrefix)
 GIVING_BACK: tuple[type[op.Base], ...] = (
     op.Free,
     op.FreeSegment,
     op.FreeSegments,
     op.FreePages,
     op.Release,
+    op.ReleaseRow,
     op.Clear,
     op.Resize,
 )
@@ -43,6 +44,8 @@ class Upkeep:
         self._since_allocating = 0
         self._since_giving_back = 0
         self._in_group: int | None = None
+        self._with_tree = geometry.family in op.ROWS
+        self._evicting = False
 
     def saw(self, operation: op.Base) -> None:
         """An operation was stepped."""
@@ -70,7 +73,9 @@ class Upkeep:
         if self._waiting:
             return self._waiting.pop(0)
         if self._since_giving_back >= WITHOUT_GIVING_BACK:
-            return op.Release()
+            self._evicting = self._with_tree and not self._evicting
+            # What only the tree holds comes back by evicting it, a row at a time too.
+            return op.EvictNode() if self._evicting else op.Release()
         if self._in_group is not None and self._in_group >= IN_A_GROUP:
             return op.GroupEnd()
         return None
@@ -80,6 +85,8 @@ def _rows_in_turn(geometry: Geometry, *, hostile: bool) -> tuple[tuple[op.Base, 
     row = op.Alloc(unit="pages")
     if geometry.family in BANDS:
         return _unified_rows(geometry)
+    if geometry.family in op.ROWS:
+        return _rows_with_cursors()
     if geometry.family != "hybrid-swa":
         return ((row,),)
     size = geometry.page_size
@@ -93,6 +100,22 @@ def _rows_in_turn(geometry: Geometry, *, hostile: bool) -> tuple[tuple[op.Base, 
         # Half of the rows without peers stay so: that is what the caller is to get wrong.
         return (tailed, (row, op.Load()), tailed, transferred, (row, op.Load()), tailed, recovered)
     return (transferred, tailed, recovered)
+
+
+def _rows_with_cursors() -> tuple[tuple[op.Base, ...], ...]:
+    """Rows long enough to leave their window, which the tree takes, which go on from the tree, with peers for a tail only."""
+    row, more = op.Alloc(amount=4, unit="pages"), op.Extend(parts=(op.Part(1, 2, "pages"),))
+    return (
+        (row, op.EvictWindow(), more),
+        (op.Alloc(amount=6, unit="pages"), op.EvictWindow(floor=2), op.EvictWindow()),
+        (row, op.Insert(pages=1), op.HitPrefix(amount=2, unit="pages"), op.EvictWindow()),
+        (op.ExtendTail(amount=3, unit="pages"), more, op.EvictWindow(sharing=False)),
+        (row, op.Insert(pages=1), row, op.InsertAgain()),
+        (op.LoadNode(root=True), row, op.InsertAgain(), more),
+        (op.LoadNode(root=True), op.HitPrefix(amount=1), row, op.InsertAgain()),
+        (op.LoadNode(amount=1, root=True), op.RecoverNode(page=1), op.EvictNodePeers()),
+        (op.Alloc(amount=2, unit="pages"), op.OverAllocate(amount=2, unit="pages"), op.RollBack()),
+    )
 
 
 def _unified_rows(geometry: Geometry) -> tuple[tuple[op.Base, ...], ...]:

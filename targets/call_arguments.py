@@ -1,7 +1,7 @@
 """The tensors of one call: what a caller of an allocator would have in its hands.
 
 Guarantees dtypes and devices as the contract describes them: index tensors (rows, last locations, page ids) are int32, or
-int64 for a wide call; lengths are int64, on the device and again on the CPU. Every tensor belongs to this call alone.
+int64 for a wide call; tables of requests are int32; lengths are int64, on the device and again on the CPU. Every tensor belongs to this call alone.
 """
 
 from __future__ import annotations
@@ -51,6 +51,12 @@ class Arguments:
         tensor = torch.tensor(values, dtype=self._index_dtype, device=self._device)
         self._tensors.append(tensor)
         return tensor
+
+    def table(self, row: Sequence[int]) -> torch.Tensor:
+        """A table of requests, int32 as every one is, that holds ``row`` behind a row of padding slots."""
+        table = torch.tensor([[0] * len(row), row], dtype=torch.int32, device=self._device)
+        self._tensors.append(table)
+        return table
 
     def lengths(self, values: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
         """Lengths as allocators take them: on the device, and their twin on the CPU (one tensor when that is the device)."""
@@ -118,6 +124,10 @@ def _cyclic(arguments: Arguments, call: Call) -> None:
     arguments.positional = [call.start_class, call.need]
 
 
+def _row(arguments: Arguments, call: Call) -> None:
+    arguments.positional = [arguments.table(call.slots)]
+
+
 def _mapping(arguments: Arguments, call: Call) -> None:
     arguments.positional = [arguments.index(call.slots), arguments.index(call.peers)]
 
@@ -146,6 +156,9 @@ _FILLERS: dict[str, Callable[[Arguments, Call], None]] = {
     "free_segments": _segments,
     "free_full_segments": _segments,
     "free_page_ids": _slots,
+    "evict_out_of_window": _row,
+    "free_row": _row,
+    "free_row_segments": _segments,
     "set_full_to_swa_mapping": _mapping,
     "clear_full_to_swa_mapping": _slots,
     "translate_loc_from_full_to_swa": _slots,

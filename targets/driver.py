@@ -17,12 +17,14 @@ import torch
 from oracle.observation import Outcome
 from targets.async_asserts import asserts_on_host
 from targets.call_arguments import Arguments
+from targets.rows.methods import ROW_METHODS
 from targets.watching import watching, watching_now
 
 if TYPE_CHECKING:
     from oracle.call import Call
     from targets.hits import HitRecorder
     from targets.request_slots import RequestSlots
+    from targets.rows.calls import RowCaller
 
 _INVARIANT_MESSAGE = re.compile(r"invariant-check FAILED \[([^\]]+)\]")
 _REQUEST_CALLS = {"take_request_slots": "take", "return_request_slots": "give_back"}
@@ -35,13 +37,15 @@ class Reach:
 
     ``full`` and ``swa`` are the attribute names of a hybrid allocator's two sub-allocators. ``backups`` holds what
     ``backup_state`` returned, the newest last: ``restore_state`` takes it from there. ``request_slots`` is the caller's own pool
-    of request slots where there is one. Use one ``Reach`` for each allocator.
+    of request slots where there is one, ``rows`` makes the calls on rows where there is a layer for them. Use one ``Reach`` for
+    each allocator.
     """
 
     full: str = "full_attn_allocator"
     swa: str = "swa_attn_allocator"
     backups: list[Any] = field(default_factory=list)
     request_slots: RequestSlots | None = None
+    rows: RowCaller | None = None
 
     def subject(self, allocator: object, call: Call) -> Any:
         """The allocator or sub-allocator that ``call.pool`` names. Raises AttributeError when there is none."""
@@ -66,10 +70,13 @@ def perform(
     observe.restart()
     reach = reach if reach is not None else Reach()
     arguments = Arguments(call, device, separate=watching_now())
+    row = None
+    if reach.rows is not None and call.method in ROW_METHODS:
+        row = reach.rows.prepare(call, arguments)
     value, dtype, error, message = None, "", "", ""
     try:
         with asserts_on_host(), watching(arguments.twins):
-            result = _invoke(allocator, call, arguments, reach)
+            result = row.make() if row else _invoke(allocator, call, arguments, reach)
         if isinstance(result, torch.Tensor):
             value, dtype = tuple(result.tolist()), str(result.dtype).removeprefix("torch.")
         elif isinstance(result, int):
@@ -89,7 +96,7 @@ def perform(
         hits=observe.hits,
         counted=observe.counts,
         dtype=dtype,
-        resolved=arguments.resolved(),
+        resolved=(row.cursor(),) if row else arguments.resolved(),
     )
 
 

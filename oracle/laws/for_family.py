@@ -11,6 +11,7 @@ from oracle.laws.interleave_laws import InterleaveLaws
 from oracle.laws.judgement import Laws
 from oracle.laws.pure_swa_laws import PureSwaLaws
 from oracle.laws.ring_laws import RingLaws
+from oracle.laws.row_laws import RowLaws
 from oracle.laws.state_slots_laws import StateSlotsLaws
 from oracle.laws.tier_laws import TierLaws
 from oracle.laws.unified_laws import UnifiedLaws
@@ -37,13 +38,14 @@ class AnyLaws(Protocol):
         """Judge the state after a whole operation, all of whose calls are booked."""
 
 
-FURTHER: dict[Family, type[FamilyLaws]] = {
+FURTHER: dict[Family, type[FamilyLaws] | type[Laws]] = {
     "mamba-slots": StateSlotsLaws,
     "pure-swa": PureSwaLaws,
     "swa-ring": RingLaws,
     "page-interleave": InterleaveLaws,
     "hisparse": TierLaws,
     "hisparse-dsv4": TierLaws,
+    "hybrid-rows": RowLaws,
 }
 
 

@@ -151,6 +151,6 @@ class Laws:
                 or mapping_laws.judge_mapped_equals_held(swa, peers, gone, self._page_size)
                 or ownership_laws.judge_capacity(swa, self._page_size, ledger.swa_size)
             )
-        if found is None and not books.requests and not books.group_open:
+        if found is None and not (books.requests or books.tree or books.group_open):
             found = ownership_laws.judge_everything_returned(after, censuses, self._page_size)
         return found

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from msgspec import structs
 
 from oracle.call import Call
@@ -74,14 +72,9 @@ class TierLaws(FamilyLaws):
             queries["swa_available_size"] = state.queries.get("swa_available_size", 0)
         return structs.replace(state, queries=queries)
 
-    def _keys(self, slots: Sequence[int]) -> list[int]:
-        step = self._compression
-        return [slot // step for slot in slots if (slot + 1) % step == 0]
-
     def _places(self, call: Call, before: Snapshot) -> list[int]:
         table = before.device_mapping or []
-        keys = self._keys(call.slots)
-        return [table[key] for key in keys if 0 <= key < len(table) and table[key] > 0]
+        return [table[key] for key in call.slots if 0 <= key < len(table) and table[key] > 0]
 
     def _lacks_pages(self, call: Call, before: Snapshot) -> bool:
         size = self._device.page_size
@@ -95,7 +88,7 @@ class TierLaws(FamilyLaws):
         """Only the table has changed, and there only the keys of the call; their pages are nobody's from now on (§12)."""
         size = self._device.page_size
         table = list(before.device_mapping or [])
-        for key in self._keys(call.slots):
+        for key in call.slots:
             if -len(table) <= key < len(table):
                 table[key] = 0
         pages = {place // size for place in self._places(call, before)}

@@ -11,14 +11,18 @@ from oracle.planning import (
     allocations,
     capacity,
     device,
+    duplicates,
     frees,
     lifecycle,
     mapping,
     moves,
     rotation,
+    row_ends,
+    rows,
     segments,
     state_groups,
     states,
+    tree,
 )
 
 PLANNERS: dict[type[op.Base], Planner] = {}
@@ -84,6 +88,18 @@ for _kind, _planner in (
     (op.AllocCyclic, rotation.plan_alloc_cyclic),
     (op.AllocGroupBegin, state_groups.plan_alloc_group_begin),
     (op.AllocGroupEnd, state_groups.plan_alloc_group_end),
+    (op.EvictWindow, rows.plan_evict_window),
+    (op.ReleaseRow, rows.plan_release_row),
+    (op.FreeRowSegments, rows.plan_free_row_segments),
+    (op.OverAllocate, rows.plan_over_allocate),
+    (op.RollBack, rows.plan_roll_back),
+    (op.Insert, tree.plan_insert),
+    (op.InsertAgain, duplicates.plan_insert_again),
+    (op.HitPrefix, tree.plan_hit_prefix),
+    (op.EvictNodePeers, tree.plan_evict_node_peers),
+    (op.EvictNode, tree.plan_evict_node),
+    (op.RecoverNode, tree.plan_recover_node),
+    (op.LoadNode, tree.plan_load_node),
 ):
     _register(_kind, _planner)
 
@@ -97,6 +113,9 @@ def _register_own(kind: type[op.Base], family: Family, planner: Any) -> None:
 
 
 _register_own(op.Alloc, "page-interleave", rotation.plan_rotated_alloc)
+_register_own(op.ExtendTail, "hybrid-rows", rows.plan_preallocate)
+_register_own(op.Release, "hybrid-rows", rows.plan_plain_release)
+_register_own(op.Drain, "hybrid-rows", row_ends.plan_row_drain)
 
 _FAMILIES = {kind.operation: kind.families for kind in op.OPERATION_TABLE}
 

@@ -72,7 +72,7 @@ def plan_decode(caller: Caller, operation: op.Decode) -> Plan:
     ]
     if not batch:
         return
-    if caller.page_size == 1 and not caller.tiered:
+    if caller.page_size == 1:
         yield from _grow_together(caller, batch, False)
         return
     call = Call(

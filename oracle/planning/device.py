@@ -87,7 +87,8 @@ def plan_device_buffer(caller: Caller, operation: op.DeviceBuffer) -> Plan:
     breaches = legality.holding(books, request, pages)
     breaches += _buffer_breaches(caller, request, pages, need)
     outcome = yield Planned(
-        Call(method="alloc_device_buffer", slots=tuple(slots), need=need), tuple(breaches)
+        Call(method="alloc_device_buffer", slots=tuple(_places(caller, slots)), need=need),
+        tuple(breaches),
     )
     if outcome.error:
         return

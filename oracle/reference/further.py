@@ -12,6 +12,7 @@ from oracle.reference.hisparse import HiSparsePool
 from oracle.reference.hisparse_dsv4 import CompressedHiSparsePool
 from oracle.reference.page_interleave import PageInterleavePool
 from oracle.reference.pure_swa import PureSwaPool
+from oracle.reference.row_layer import RowPool
 from oracle.reference.signals import Signals
 from oracle.reference.state_slots import StateSlots
 from oracle.reference.swa_ring import SwaRingPool
@@ -33,4 +34,5 @@ FURTHER: dict[Family, Callable[[Geometry, Mode, Contract], Further]] = {
     "page-interleave": PageInterleavePool,
     "hisparse": HiSparsePool,
     "hisparse-dsv4": CompressedHiSparsePool,
+    "hybrid-rows": RowPool,
 }

@@ -100,11 +100,11 @@ class HiSparsePool(Pool):
         self.device.give_up(slots)
 
     def free(self, slots: Sequence[int]) -> None:
-        """Release the logical pages and what any slot of them has on the device (§7.1, §15.18)."""
+        """Release the logical pages, and on the device what ``slots`` have there (§7.1)."""
         if not slots:
             return
         self.logical.free(slots)
-        self.device.give_up(whole_pages_of(slots, self.page_size, self.page_size))
+        self.free_hisparse(slots)
         for name, pool in (("logical", self.logical), ("device", self.device.pool)):
             available = pool.available_size()
             require(available <= pool.size, f"over-credit {name}: {available} of {pool.size} slots")
@@ -153,11 +153,3 @@ class HiSparsePool(Pool):
             device=device,
             device_mapping=self.device.places.entries[:],
         )
-
-
-def whole_pages_of(slots: Sequence[int], page_size: int, keys_per_page: int) -> list[int]:
-    """The keys of every page that ``slots`` name; a negative slot is in no page and names nothing."""
-    pages = dict.fromkeys(slot // page_size for slot in slots if slot >= 0)
-    return [
-        key for page in pages for key in range(page * keys_per_page, (page + 1) * keys_per_page)
-    ]

@@ -16,7 +16,6 @@ from oracle.geometry import Geometry, Mode
 from oracle.observation import Snapshot
 from oracle.reference import page_layout
 from oracle.reference.device_tier import DeviceTier
-from oracle.reference.hisparse import whole_pages_of
 from oracle.reference.hybrid_swa import HybridPool
 from oracle.reference.pool import Pool, joined
 from oracle.reference.raised import leave_undefined, not_implemented
@@ -92,8 +91,8 @@ class CompressedHiSparsePool(Pool):
         return self.logical.translate_loc_from_full_to_swa(slots)
 
     def alloc_device_buffer(self, slots: Sequence[int], need: int) -> list[int]:
-        """The places of the fours that ``slots`` complete as a buffer of the device (§7.2)."""
-        return self.device.take_buffer(compressed(slots), need, keeps_newest=True)
+        """The places of ``slots``, which are compressed ids, as a buffer of the device (§7.1: ``H`` is asked for them)."""
+        return self.device.take_buffer(slots, need, keeps_newest=True)
 
     def free_hisparse_indices(self, slots: Sequence[int]) -> None:
         """Release slots of the device (§7.1)."""
@@ -104,14 +103,14 @@ class CompressedHiSparsePool(Pool):
         self.device.give_up(compressed(slots))
 
     def free(self, slots: Sequence[int]) -> None:
-        """Release the logical slots, then the places of their pages, or let the slots wait (§7.2)."""
+        """Release the logical slots, then the places of the fours that they complete, or let the slots wait (§7.2)."""
         if not slots:
             return
         if self.group is not None:
             self.enqueue(slots)
             return
         self.logical.free(slots)
-        self._give_up_pages(slots)
+        self.free_hisparse(slots)
 
     def free_swa(self, slots: Sequence[int]) -> None:
         """The logical allocator's, at once in a group too (§7.2)."""
@@ -122,17 +121,13 @@ class CompressedHiSparsePool(Pool):
         self.logical.free_swa_segment(slots, start_pos)
 
     def free_full(self, slots: Sequence[int]) -> None:
-        """Release the FULL side, then the places of its pages, or let the slots wait (§7.2).
-
-        A page that is free has no place on the device: nobody would give it back (rule 3, §15.18).
-        """
+        """Release the FULL side, or let the slots wait; the device is the caller's care (§7.2)."""
         if not slots:
             return
         if self.group is not None:
             self.full_pile = [*self.full_pile, list(slots)]
             return
         self.logical.free_full(slots)
-        self._give_up_pages(slots)
 
     def free_group_begin(self) -> None:
         """Open the group (§7.2)."""
@@ -170,9 +165,6 @@ class CompressedHiSparsePool(Pool):
             device_mapping=self.device.places.entries[:],
             device_full_pile=self.full_pile[:],
         )
-
-    def _give_up_pages(self, slots: Sequence[int]) -> None:
-        self.device.give_up(whole_pages_of(slots, self.page_size, self.device_page_size))
 
     def _leave_held_pile(self) -> None:
         """Give no prediction for a FULL pile that a failed group end left behind (§7.2 says nothing of it)."""

@@ -19,6 +19,7 @@ from oracle.reference.hybrid_swa import HybridPool
 from oracle.reference.page_interleave import PageInterleavePool
 from oracle.reference.pure_swa import PureSwaPool
 from oracle.reference.raised import PredictedError, UndefinedError, not_implemented
+from oracle.reference.row_layer import RowPool
 from oracle.reference.signals import Signals
 
 NUMBERS = frozenset({"request_slot_reserve"})
@@ -70,6 +71,11 @@ _PERFORM: dict[str, Callable[[Any, Call], list[int] | None]] = {
     "alloc_cyclic": lambda pool, call: pool.alloc_cyclic(call.start_class, call.need),
     "alloc_group_begin": lambda pool, call: pool.alloc_group_begin(call.need),
     "alloc_group_end": lambda pool, _: pool.alloc_group_end(),
+    "evict_out_of_window": lambda pool, call: pool.evict_out_of_window(call),
+    "free_row_segments": lambda pool, call: pool.free_row_segments(
+        call.segments, call.evicted, call.dead_lo
+    ),
+    "free_row": lambda pool, call: pool.free_row(call.slots, call.cursors, call.ranges),
 }
 
 
@@ -164,7 +170,13 @@ class Reference:
         )
 
     def _resolved(self, call: Call) -> tuple[int, ...]:
-        """The caller's rotation bases after a call that takes some, -1 for one that is still open."""
+        """The caller's rotation bases after a call that takes some, -1 for one that is still open; the evicted cursor after a call on
+        a row, whether or not it raised: only a window eviction moves it.
+        """
+        if call.method == "evict_out_of_window" and isinstance(self._composite, RowPool):
+            return (self._composite.cursor,)
+        if call.method in ("free_row", "free_row_segments"):
+            return (call.cursors.evicted if call.method == "free_row" else call.evicted,)
         if call.method != "alloc_extend" or not isinstance(self._composite, PageInterleavePool):
             return ()
         return tuple(-1 if base is None else base for base in self._composite.bases)

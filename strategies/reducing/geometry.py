@@ -21,7 +21,9 @@ PAGE_SIZES = (1, 2, 4, 16, 64)
 FEWEST_TRIED = 4
 """Pools of one page up to this many are tried, whatever their size was."""
 
-SLOT_FIELDS = frozenset({"first", "count", "cut", "shift", "tail", "start_pos", "slots"})
+SLOT_FIELDS = frozenset(
+    {"first", "count", "cut", "shift", "tail", "start_pos", "slots", "behind", "floor", "accepted"}
+)
 """The fields of operations that count slots, beside amounts in tokens."""
 
 
@@ -126,6 +128,7 @@ def _scaled_sizes(geometry: Geometry, page_size: int) -> FamilySizes | UnsetType
         sizes,
         device_size=sizes.device_size * page_size // old,
         ring=min(sizes.ring, page_size),
+        window=-(-sizes.window * page_size // old),
     )
 
 

@@ -20,6 +20,7 @@ from targets.eager.swa_ring import RingSWAAllocator
 from targets.eager.token import TokenAllocator
 from targets.eager.unified.families import UNIFIED_CLASSES, MakeUnified, UnifiedAllocator
 from targets.request_slots import RequestSlots
+from targets.rows.layer import RowLayer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +44,7 @@ EagerAllocator = FixedAllocator | UnifiedAllocator
 
 @dataclass(frozen=True)
 class AllocatorClasses:
-    """The class that serves each family. A hybrid class brings its own pool classes."""
+    """The class that serves each family. A hybrid class brings its own pool classes; ``rows`` is the layer on top of one."""
 
     token: type[TokenAllocator] = TokenAllocator
     paged: type[PagedAllocator] = PagedAllocator
@@ -55,6 +56,7 @@ class AllocatorClasses:
     hisparse_dsv4: type[DeepSeekV4HiSparseAllocator] = DeepSeekV4HiSparseAllocator
     page_interleave: type[PageInterleaveAllocator] = PageInterleaveAllocator
     mamba_slots: type[MambaSlotAllocator] = MambaSlotAllocator
+    rows: type[RowLayer] = RowLayer
 
 
 @dataclass
@@ -92,7 +94,7 @@ def build(
     if geometry.family == "hisparse-dsv4":
         logical = _hybrid(geometry, device, classes, signals)
         return classes.hisparse_dsv4(logical, geometry.family_sizes.device_size)
-    if geometry.family == "hybrid-swa":
+    if geometry.family in ("hybrid-swa", "hybrid-rows"):
         return _hybrid(geometry, device, classes, signals)
     return _BUILDERS[geometry.family](geometry, device, classes)
 

@@ -24,6 +24,8 @@ from targets.eager.unified.snapshots import unified_snapshot_of
 from targets.hits import HitRecorder
 from targets.mode import switched
 from targets.request_slots import RequestSlots
+from targets.rows.calls import LayerCaller
+from targets.rows.methods import ROWS_FAMILY
 
 if TYPE_CHECKING:
     from oracle.call import Call
@@ -54,11 +56,14 @@ class EagerTarget:
         self._mode = Mode()
         self._performer: Performer | None = None
         self._request_slots: RequestSlots | None = None
+        self._reach = Reach()
         self._recorder = HitRecorder(has_counter=False)
 
     def contract(self, family: str) -> Contract | None:
         """The current contract; None for a family that we do not have."""
-        ours = family in (*FAMILIES, *FURTHER_FAMILIES) or family in self._classes.unified
+        ours = (
+            family in (*FAMILIES, *FURTHER_FAMILIES, ROWS_FAMILY) or family in self._classes.unified
+        )
         return current_contract(family) if ours else None
 
     def reset(self, geometry: Geometry, mode: Mode) -> None:
@@ -81,6 +86,10 @@ class EagerTarget:
             self._request_slots = RequestSlots(geometry.family_sizes.request_slots)
         with switched(mode):
             self.allocator = self._build(geometry)
+        self._reach = Reach(request_slots=self._request_slots)
+        if geometry.family == ROWS_FAMILY:
+            assert isinstance(self.allocator, HybridSWAAllocator)
+            self._reach = Reach(rows=LayerCaller(self._classes.rows(self.allocator)))
         self._performer = None
         if geometry.family in BANDS:
             self._performer = Performer(self.allocator, self._device, self._recorder)
@@ -103,8 +112,9 @@ class EagerTarget:
     def _perform(self, call: Call) -> Outcome:
         if self._performer is not None:
             return self._performer.perform(call)
-        reach = Reach(request_slots=self._request_slots)
-        return perform(self.allocator, call, self._device, observe=self._recorder, reach=reach)
+        return perform(
+            self.allocator, call, self._device, observe=self._recorder, reach=self._reach
+        )
 
     def _build(self, geometry: Geometry) -> EagerAllocator:
         signals = Signals(self._recorder, on_host=True)

@@ -15,6 +15,7 @@ from targets.eager.signals import Signals
 from targets.eager.target import EagerAllocator, EagerTarget
 from targets.eager.unified.families import UnifiedAllocator
 from targets.fused.launcher import prepare
+from targets.rows.methods import ROWS_FAMILY
 
 if TYPE_CHECKING:
     from oracle.contract import Contract
@@ -49,7 +50,8 @@ class FusedTarget(EagerTarget):
 
     def contract(self, family: str) -> Contract | None:
         """As ``eager``; with kernels, None for a family that has none."""
-        ours = self._fused is None or family in FAMILIES or family in self._unified
+        known = (*FAMILIES, ROWS_FAMILY)
+        ours = self._fused is None or family in known or family in self._unified
         return super().contract(family) if ours else None
 
     def snapshot(self) -> AnySnapshot:

@@ -28,10 +28,17 @@ from targets.eager.unified.full_and_state import FullAndStateAllocator
 from targets.eager.unified.three_pools import ThreePoolAllocator
 from targets.eager.unified.token_pool import TokenPool
 from targets.eager.unified.two_pools import TwoPoolAllocator
+from targets.rows.layer import RowLayer
+from targets.rows.methods import ROWS_FAMILY
 
 FaultyAllocator = TypeVar(
     "FaultyAllocator",
-    bound=TokenAllocator | PagedAllocator | HybridSWAAllocator | TokenPool | FurtherAllocator,
+    bound=TokenAllocator
+    | PagedAllocator
+    | HybridSWAAllocator
+    | TokenPool
+    | FurtherAllocator
+    | RowLayer,
 )
 
 _UNIFIED: dict[Family, type[TokenPool]] = {
@@ -96,6 +103,8 @@ def _family_of(faulty: type[object]) -> tuple[Family, AllocatorClasses]:
     further = _further_family_of(faulty)
     if further is not None:
         return further
+    if issubclass(faulty, RowLayer):
+        return ROWS_FAMILY, AllocatorClasses(rows=faulty)
     for family, sound in _UNIFIED.items():
         if issubclass(faulty, sound):
             return family, AllocatorClasses(unified={**UNIFIED_CLASSES, family: faulty})

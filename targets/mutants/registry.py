@@ -23,6 +23,7 @@ from targets.mutants import (
     page_list_faults,
     page_plan_faults,
     pure_swa_faults,
+    row_faults,
     swa_ring_faults,
     token_faults,
     unified_band_faults,
@@ -53,6 +54,7 @@ _MODULES = (
     page_interleave_faults,
     hisparse_faults,
     hisparse_dsv4_faults,
+    row_faults,
 )
 
 

@@ -22,6 +22,7 @@ from targets.driver import Reach, perform
 from targets.hits import HitRecorder
 from targets.mode import switched
 from targets.request_slots import RequestSlots
+from targets.rows.methods import ROWS_FAMILY
 from targets.sglang.contracts import contract_of
 from targets.sglang.further_release import further_class, make_further
 from targets.sglang.further_state import further_snapshot
@@ -31,15 +32,17 @@ from targets.sglang.override import find_override, overridden, read_override
 from targets.sglang.recognise import Recognition, recognise
 from targets.sglang.release import Release
 from targets.sglang.releases import parse
+from targets.sglang.row_release import RowRelease
 from targets.sglang.signal_probe import watch
 from targets.sglang.state import release_snapshot
 from targets.sglang.unified_allocator import UnifiedAllocator
 from targets.sglang.unified_release import UnifiedRelease, has_unified
 
+_HYBRID = ("hybrid-swa", ROWS_FAMILY)
 ANNOUNCED = frozenset({"unified-swa", "unified-mamba-swa", "unified-mamba"})
 """The unified families that releases are known to be drivable in."""
 
-WITH_INVARIANTS = frozenset({"hybrid-swa", "swa-ring", "hisparse-dsv4"})
+WITH_INVARIANTS = frozenset({*_HYBRID, "swa-ring", "hisparse-dsv4"})
 """The families of fixed pools whose allocators declare invariants."""
 
 
@@ -97,6 +100,7 @@ class SglangTarget:
         self._geometry: Geometry | None = None
         self._switched: AbstractContextManager[None] = nullcontext()
         self._reach = Reach()
+        self._row_release: RowRelease | None = None
         self._unified_release: UnifiedRelease | None = None
         self._unified: UnifiedAllocator | None = None
         watch(release, self._recorder)
@@ -105,7 +109,9 @@ class SglangTarget:
         """The contract of this release for ``family``; None where it has no such allocator."""
         if self._recognition is not None:
             return self._recognition.contracts.get(family)
-        known = family in FAMILIES or (family in ANNOUNCED and has_unified(self._release))
+        if family in (*FAMILIES, ROWS_FAMILY):
+            return contract_of(self._release, family)
+        known = family in ANNOUNCED and has_unified(self._release)
         if family in FURTHER_FAMILIES:
             known = further_class(self._release, family) is not None
         return contract_of(self._release, family) if known else None
@@ -130,6 +136,9 @@ class SglangTarget:
             else:
                 self._unified = None
                 self.allocator = self._build(geometry)
+        if geometry.family == ROWS_FAMILY:
+            self._row_release = self._row_release or RowRelease()
+            self._reach.rows = self._row_release.caller(self.allocator)
 
     def apply(self, call: Call) -> Outcome:
         """Perform the call under the mode of the last reset."""
@@ -152,7 +161,7 @@ class SglangTarget:
         family = self._geometry.family
         if family in FURTHER_FAMILIES:
             return further_snapshot(self.allocator, family, self._reach.request_slots)
-        return release_snapshot(self.allocator, hybrid=family == "hybrid-swa")
+        return release_snapshot(self.allocator, hybrid=family in _HYBRID)
 
     def _build_unified(self, geometry: Geometry) -> UnifiedAllocator:
         if self._unified_release is None:

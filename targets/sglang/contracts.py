@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 
 from oracle.contract import Contract, current_contract
 from oracle.geometry import FAMILIES, FURTHER_FAMILIES, UNIFIED_FAMILIES
+from targets.rows.methods import ROW_METHODS, ROWS_FAMILY
 from targets.sglang.further_contracts import further_contract
 from targets.sglang.unified_contracts import unified_contract
 
@@ -80,13 +81,16 @@ BEHAVIOURS: tuple[Behaviour, ...] = (
 EXISTENCES: tuple[Existence, ...] = (
     Existence(frozenset({"backup_state", "restore_state"}), last=16),
     Existence(frozenset({"alloc_extend_swa_tail", "set_full_to_swa_mapping"}), first=12),
+    Existence(frozenset({"evict_out_of_window"}), first=14),
     Existence(frozenset({"resize"}), first=16),
     Existence(frozenset({"free_segment", "free_segments"}), first=17),
+    Existence(frozenset({"free_row_segments", "free_row"}), first=19),
     Existence(frozenset({"free_full", "clear_full_to_swa_mapping"}), first=19),
     Existence(frozenset({"free_full_segment", "free_full_segments"}), first=20),
     Existence(frozenset({"free_swa_segment", "free_page_ids"}), first=20),
 )
-"""§13.1: a method that stands in no row exists in every release. Token and paged allocators have what exists, too."""
+"""§13.1: a method that stands in no row exists in every release. Token and paged allocators have what exists, too. The calls on
+rows are functions around the allocator (§13.2, the last rows)."""
 
 BACKUPS = frozenset({"backup_state", "restore_state"})
 FUSED_KERNEL_SINCE = 21
@@ -98,7 +102,7 @@ def contract_of(release: Release, family: str) -> Contract | None:
     version = release.version or f"0.5.{NEWEST}"
     contract = contract_for_version(version, family, power_of_two_pages=powers)
     fused = release.device != "cpu" and minor_of(version) >= FUSED_KERNEL_SINCE
-    if contract is None or not fused or family not in ("hybrid-swa", "hisparse-dsv4"):
+    if contract is None or not fused or family not in ("hybrid-swa", "hisparse-dsv4", ROWS_FAMILY):
         return contract
     return structs.replace(contract, checks_after_clearing=True)
 
@@ -111,6 +115,9 @@ def contract_for_version(version: str, family: str, *, power_of_two_pages: bool)
     number = minor_of(version)
     if family in UNIFIED_FAMILIES:
         return unified_contract(number, family, power_of_two_pages=power_of_two_pages)
+    if family == ROWS_FAMILY:
+        hybrid = contract_for_version(version, "hybrid-swa", power_of_two_pages=power_of_two_pages)
+        return None if hybrid is None else rows_contract(hybrid, _existing(ROW_METHODS, number))
     if family in FURTHER_FAMILIES:
         return further_contract(number, family, power_of_two_pages=power_of_two_pages)
     if family not in FAMILIES or number < OLDEST:
@@ -125,6 +132,18 @@ def contract_for_version(version: str, family: str, *, power_of_two_pages: bool)
         methods=_existing(newest.methods | BACKUPS, number),
         pool_methods=_existing(newest.pool_methods | BACKUPS, number),
         **choices,
+    )
+
+
+def rows_contract(hybrid: Contract, methods: frozenset[str]) -> Contract | None:
+    """The contract of a tree with that hybrid allocator and these calls on rows; None where it has no such call."""
+    newest = current_contract(ROWS_FAMILY)
+    if not methods:
+        return None
+    return structs.replace(
+        hybrid,
+        methods=(hybrid.methods | methods) & newest.methods,
+        pool_methods=hybrid.pool_methods & newest.pool_methods,
     )
 
 

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import module_from_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -68,6 +69,10 @@ DATA_PLANE = (
     "sglang.srt.utils.hf_transformers",
     "sglang.srt.utils.video_decoder",
 )
+
+
+# Stand-ins for whoever imports them, because of what they import themselves; executed apart for the functions in them.
+APART = frozenset({"sglang.srt.mem_cache.common"})
 
 
 def is_real(name: str) -> bool:
@@ -165,6 +170,18 @@ class SglangFinder(MetaPathFinder):
         if not is_real(name):
             return ModuleSpec(name, _StandInLoader(), is_package=True)
         return self._real_spec(name, place)
+
+    def execute(self, name: str) -> ModuleType | None:
+        """The module with that name, executed whatever `is_real` says; None where the tree has no such file.
+
+        `sys.modules` keeps what it has: who imports the module gets the stand-in as before.
+        """
+        spec = self._real_spec(name, self.package.joinpath(*name.split(".")[1:]))
+        if spec is None or spec.loader is None:
+            return None
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
 
     def _real_spec(self, name: str, place: Path) -> ModuleSpec | None:
         is_package = (place / "__init__.py").is_file()

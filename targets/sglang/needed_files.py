@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from targets.sglang.finder import BARE, REAL_AREAS, is_real
+from targets.sglang.finder import APART, BARE, REAL_AREAS, is_real
 
 _ROOTS = (
     "sglang.srt.mem_cache.allocator",
@@ -39,7 +39,7 @@ def needed_files(package: Path) -> list[Path]:
     Paths are relative to the folder above it, sorted.
     """
     allocators = package / "srt" / "mem_cache" / "allocator"
-    pending = [*_ROOTS, *(f"{_ROOTS[0]}.{file.stem}" for file in allocators.glob("*.py"))]
+    pending = [*_ROOTS, *APART, *(f"{_ROOTS[0]}.{file.stem}" for file in allocators.glob("*.py"))]
     seen: set[str] = set()
     files: set[Path] = set()
     while pending:
@@ -56,7 +56,7 @@ def needed_files(package: Path) -> list[Path]:
 
 
 def _file_of(package: Path, name: str) -> Path | None:
-    if name in BARE or not is_real(name):
+    if name in BARE or not (is_real(name) or name in APART):
         return None
     place = package.joinpath(*name.split(".")[1:])
     for file in (place / "__init__.py", place.with_suffix(".py")):

@@ -11,12 +11,21 @@ from msgspec import Struct, structs
 
 from oracle.contract import Contract, current_contract
 from oracle.geometry import FAMILIES, FURTHER_FAMILIES, UNIFIED_FAMILIES
-from targets.sglang.contracts import BACKUPS, NEWEST, OLDEST, contract_for_version, minor_of
+from targets.rows.methods import ROWS_FAMILY
+from targets.sglang.contracts import (
+    BACKUPS,
+    NEWEST,
+    OLDEST,
+    contract_for_version,
+    minor_of,
+    rows_contract,
+)
 from targets.sglang.coverage import read_exemptions, undriven
 from targets.sglang.further_release import CALLERS_OWN, further_class
 from targets.sglang.inventory import allocator_classes
 from targets.sglang.marks import MARKS, Seen
 from targets.sglang.release import Release
+from targets.sglang.row_release import row_methods
 from targets.sglang.unified_release import has_unified
 
 
@@ -57,6 +66,9 @@ def recognise(release: Release) -> Recognition:
         assert row is not None, "the table has every family in each of its releases"
         contracts[family], changed = _as_offered(release, seen, family, row)
         notes += changed
+    rows = rows_contract(contracts["hybrid-swa"], row_methods(release.package))
+    if rows is not None:
+        contracts[ROWS_FAMILY] = rows
     for recognised, told in (_unified(release, version), _further(release, version)):
         contracts |= recognised
         notes += told

@@ -132,3 +132,16 @@ def test_a_new_bug_has_a_first_bad_release(command: RunCommand, tmp_path: Path) 
     assert (document["first_bad"], document["first_good"]) == ("0.5.20", None)
     statuses = {row["release"]: row["status"] for row in document["releases"]}
     assert statuses == {"0.5.16": "unsupported", "0.5.19": "pass", "0.5.20": "fail"}
+
+
+@pytest.mark.release
+def test_what_the_own_kernels_showed_is_not_remembered_for_their_stand_ins(
+    command: RunCommand, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = CORPUS / "decode-on-empty-list.json"
+    for kernels, fails in (("interpreter", True), ("stand-in", False)):
+        monkeypatch.setitem(environment, "KVORACLE_KERNELS", kernels)
+        done = command("bisect", str(file), "--releases", "0.5.21..0.5.22")
+        assert done.returncode == int(fails), done.stderr
+        ends = "first good: 0.5.22 (0.5.21 fails)" if fails else "first bad: none"
+        assert ends in done.stdout, done.stdout

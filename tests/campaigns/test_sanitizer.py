@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from campaigns.command_line import main
-from campaigns.sanitizer import Sanitizer, SanitizerError, find_sanitizer, read_report
+from campaigns.sanitizer import Sanitizer, SanitizerError, find_sanitizer, findings_of, read_report
 from oracle.errors import UsageError
 from oracle.geometry import Geometry
 from oracle.operations import Alloc, Release
@@ -62,6 +62,26 @@ RACES = """========= COMPUTE-SANITIZER
 =========
 ========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
 """
+UNWRITTEN = """========= COMPUTE-SANITIZER
+========= Uninitialized __global__ memory read of size 8 bytes
+=========     at _take(long *, int)+0x70 in /src/targets/fused/kernels_lists.py:41
+=========     by thread (31,0,0) in block (1,0,0)
+=========     Address 0x7f3c7ec000f8
+=========
+========= Host API memory access error at host access to 0x7f7fcdc01200 of size 400 bytes
+=========     Uninitialized access at 0x7f7fcdc01300 on access by cudaMemcpyAsync source
+=========     Saved host backtrace up to driver entry point at error
+=========     Host Frame: [0x1fe264]
+=========                in /usr/lib/x86_64-linux-gnu/libcuda.so.1
+=========
+========= Host API memory access error at host access to 0x7f7fcdc09900 of size 16 bytes
+=========     Uninitialized access at 0x7f7fcdc09908 on access by cudaMemcpyAsync source
+=========     Saved host backtrace up to driver entry point at error
+=========     Host Frame: [0x1fe264]
+=========                in /usr/lib/x86_64-linux-gnu/libcuda.so.1
+=========
+========= ERROR SUMMARY: 3 errors
+"""
 BLIND = """========= COMPUTE-SANITIZER
 ========= Error: Target application terminated before first instrumented API call
 """
@@ -101,6 +121,19 @@ def test_what_it_reports_is_a_finding_for_each_error_of_a_kernel(stand_in: Path)
     options = (stand_in / "options").read_text()
     assert "--tool memcheck" in options
     assert "--report-api-errors no" in options
+
+
+def test_what_nobody_wrote_is_a_finding_where_it_is_read(stand_in: Path) -> None:
+    (stand_in / "report").write_text(UNWRITTEN)
+    result = replay("eager", "initcheck")
+    assert result.exit_code == 1, result.output
+    said = " ".join(result.stdout.split())
+    assert "compute-sanitizer initcheck: 2 different errors" in said
+    assert "eager: findings 2, hazards 0." in said
+    options = (stand_in / "options").read_text().splitlines()
+    assert "--tool initcheck" in options
+    assert "--target-processes application-only" in options
+    assert not any(option.startswith("--report-api-errors") for option in options)
 
 
 def test_silence_is_clean(stand_in: Path) -> None:
@@ -156,11 +189,33 @@ def test_errors_are_told_apart_by_what_they_are_and_where(tmp_path: Path) -> Non
         "Race reported between Write access", "_free_sets", "kernels_sets.py:73", race.detail
     )
     assert "15 hazards" in race.detail
+    log.write_text(UNWRITTEN)
+    kernel, copy = read_report(log)
+    assert (kernel.kernel, kernel.place) == ("_take", "/src/targets/fused/kernels_lists.py:41")
+    assert (copy.what, copy.kernel, copy.place, copy.count) == (
+        "Host API memory access error", "cudaMemcpyAsync", "", 2,
+    )  # fmt: skip
+    assert "400 bytes" in copy.detail
+    assert "libcuda" not in copy.detail
     log.write_text(CLEAN)
     assert read_report(log) == []
     log.write_text(BLIND)
     with pytest.raises(UsageError, match="before first instrumented API call"):
         read_report(log)
+
+
+def test_an_error_is_a_finding_of_its_tool_in_its_kernel(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(UNWRITTEN)
+    ran = Trace(geometry=Geometry(family="paged", size=16, page_size=4), operations=(Alloc(),))
+    kernel, copy = findings_of(read_report(log), "initcheck", "fused", {}, ran)
+    assert (kernel.kind, kernel.method) == ("memory", "_take")
+    assert kernel.quantity == "initcheck: Uninitialized __global__ memory read of size 8 bytes"
+    assert (copy.quantity, copy.method) == (
+        "initcheck: Host API memory access error",
+        "cudaMemcpyAsync",
+    )
+    assert copy.got.endswith("(2 times)")
 
 
 def test_each_buffer_is_an_allocation_of_its_own() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from campaigns.wording import describe_call, describe_outcome, shorten
-from oracle.call import Call, Segment
+from oracle.call import Call, RowCursors, Segment
 from oracle.observation import Hit, Outcome
 
 SHORTENED = {
@@ -53,6 +53,26 @@ CALLS = {
         extend_num_tokens=8,
         swa_tail_len=4,
     ),
+    "free_row_segments([4..7] at 0, [] at 4, evicted=4, dead_lo=0)": Call(
+        method="free_row_segments",
+        segments=(Segment((4, 5, 6, 7), 0), Segment((), 4)),
+        evicted=4,
+    ),
+    "free_row([4..7] int32, protected=0, floor=1, evicted=2, [0, 2), [3, 4))": Call(
+        method="free_row",
+        slots=(4, 5, 6, 7),
+        cursors=RowCursors(floor=1, evicted=2),
+        ranges=((0, 2), (3, 4)),
+        wide=False,
+    ),
+    "evict_out_of_window([4..7], protected=1, floor=0, evicted=2, pre_len=3, window=2, sharing=True, retain_floor=1, interval=1)": Call(
+        method="evict_out_of_window",
+        slots=(4, 5, 6, 7),
+        cursors=RowCursors(protected=1, evicted=2),
+        pre_len=3,
+        window=2,
+        retain_floor=1,
+    ),
 }
 
 
@@ -69,3 +89,5 @@ def test_outcomes_say_what_came_back() -> None:
     assert describe_outcome(free, Outcome(hits=(Hit("x", 2),))) == "done; hit x x2"
     raised = Outcome(error="ValueError", message="too many\nmore")
     assert describe_outcome(alloc, raised) == "raised ValueError: too many"
+    evict = Call(method="evict_out_of_window", slots=(4,))
+    assert describe_outcome(evict, Outcome(resolved=(4,))) == "done, evicted=4"

@@ -7,7 +7,7 @@ must kill all of them: those do not change with the generator.
 from __future__ import annotations
 
 import pytest
-from mutation import LAWS_ONLY, Kill, explored_traces, kill, kill_by_hand
+from mutation import LAWS_ONLY, WAYS, Kill, explored_traces, kill, kill_by_hand
 from written_traces import WRITTEN
 
 from oracle.geometry import Family
@@ -19,7 +19,10 @@ from targets.mutants.registry import MUTANTS
 
 LEAST_SCORE = 0.95
 LEAST_EXPLORED_SCORE = 0.9
-OBSERVABLE = [mutant for mutant in MUTANTS.values() if not mutant.equivalent]
+# Faults in the row layer are seen in tests/targets/test_rows_eager.py, check by check.
+OBSERVABLE = [
+    mutant for mutant in MUTANTS.values() if not mutant.equivalent and mutant.family in WAYS
+]
 TEN_PLANTED = (
     "padding-page-not-reserved",
     "group-pile-aliased",

@@ -31,7 +31,10 @@ def random_trace(
         for kind in OPERATION_TABLE
         if family in kind.families and not (callers == "legal" and kind.hostile)
     ]
-    drawn = choose.choices(kinds, [kind.weight for kind in kinds], k=operations)
+    # Hostile callers make the calls that no legal one makes twice as often as mixed ones.
+    often = 2 if callers == "hostile" else 1
+    weights = [kind.weight * (often if kind.hostile else 1) for kind in kinds]
+    drawn = choose.choices(kinds, weights, k=operations)
     listed = tuple(_fill(kind.operation, choose) for kind in drawn)
     return Trace(geometry=geometry, mode=mode, callers=callers, operations=(*listed, Drain()))
 

@@ -16,6 +16,7 @@ from family_geometries import (
     pure_swa,
     swa_ring,
 )
+from row_checks import rows
 
 from oracle.finding import FINDING_KINDS
 from oracle.geometry import Geometry, Mode
@@ -58,6 +59,7 @@ GEOMETRIES = {
     "token": Geometry(family="token", size=8),
     "paged": paged(),
     "hybrid-swa": hybrid(),
+    "hybrid-rows": rows(),
     "unified-swa": make_unified_geometry("unified-swa", **_UNIFIED),
     "unified-mamba-swa": make_unified_geometry("unified-mamba-swa", **_UNIFIED, **_STATES),
     "unified-mamba": make_unified_geometry("unified-mamba", **_UNIFIED, **_STATES),
@@ -74,6 +76,7 @@ def test_there_are_at_least_forty_five_mutants_and_ten_of_each_family() -> None:
     families = Counter(mutant.family for mutant in EVERY)
     assert sum(families.values()) >= 45
     assert min(families["token"], families["paged"], families["hybrid-swa"]) >= 10
+    assert families["hybrid-rows"] >= 10
     unified = ("unified-swa", "unified-mamba-swa", "unified-mamba")
     assert sum(families[family] for family in unified) >= 12
     assert all(families[family] for family in unified)

@@ -83,6 +83,17 @@ def body(version):
     print(version)
 """
 
+CARRIED = """
+from pathlib import Path
+from targets.sglang.fetch import write_minimal
+tree = write_minimal("0.5.23", Path(sys.argv[1]))
+target = make_sglang_target(f"sglang@{tree}")
+for family, tours in TOURS.items():
+    for geometry, tour in tours:
+        differences(target, geometry, tour)
+print(sorted(set(TOURS) - {family for family in TOURS if target.contract(family)}))
+"""
+
 ONE_RANK = """
 from oracle.errors import UsageError
 from oracle.family_sizes import FamilySizes
@@ -120,3 +131,9 @@ def test_each_release_has_the_further_families_and_choices_that_its_table_says()
 def test_a_single_rank_is_refused_in_a_sentence() -> None:
     out, _ = run_on_release(ONE_RANK)
     assert out.strip() == "SGLang 0.5.23 spreads pages over 2 ranks or more, not 1"
+
+
+@pytest.mark.release
+def test_the_files_that_a_fetch_keeps_are_enough_for_every_further_family(tmp_path: Path) -> None:
+    out, _ = run_on_release(TOURS + CARRIED, str(tmp_path / "carried"))
+    assert out.strip() == "[]"
