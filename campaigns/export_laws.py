@@ -85,7 +85,7 @@ def law_check(story: Story, names: FixedNames, returned: Variable | None) -> Law
     return LawCheck(
         CHECKED[law].format(pool=facts.shape.label(pool or "full")),
         [*facts.lines(after), *after.rstrip("\n").split("\n")],
-        [*facts.lines(before), *before.rstrip("\n").split("\n")] if before.strip() else [],
+        [*facts.lines_before(before), *before.rstrip("\n").split("\n")] if before.strip() else [],
         raising=law == LEGAL_CALL_RAISED or bool(last and last.got.error),
     )
 
@@ -159,6 +159,15 @@ class _Facts:
 
     def _page_of(self, pool: str) -> int:
         return device_page(self.geometry) if pool == "device" else self.page_size
+
+    def lines_before(self, text: str) -> list[str]:
+        """The same before the last call, where what it returns is not there yet."""
+        known = self.names.variables
+        self.names.variables = [one for one in known if one is not self.returned]
+        try:
+            return self.lines(text)
+        finally:
+            self.names.variables = known
 
     def lines(self, text: str) -> list[str]:
         """The assignments that ``text`` needs, in order."""

@@ -131,32 +131,6 @@ def _lengths(call: Call) -> list[str]:
     return texts
 
 
-def _cursors(call: Call) -> list[str]:
-    """Only the cursors that are not 0."""
-    names = call.cursors.__struct_fields__
-    values = {name: getattr(call.cursors, name) for name in names}
-    return [f"{name}={value}" for name, value in values.items() if value]
-
-
-def _eviction(call: Call) -> list[str]:
-    texts = [_indices(call), *_cursors(call), f"pre_len={call.pre_len}", f"window={call.window}"]
-    if not call.sharing:
-        texts.append("sharing=False")
-    if call.retain_floor is not None:
-        texts.append(f"retain_floor={call.retain_floor}")
-    return [*texts, f"interval={call.interval}"] if call.interval != 1 else texts
-
-
-def _row(call: Call) -> list[str]:
-    ranges = ", ".join(f"{first}..{stop - 1}" for first, stop in call.ranges)
-    return [_indices(call), *_cursors(call), f"positions {ranges or 'none'}"]
-
-
-def _row_segments(call: Call) -> list[str]:
-    parts = [f"{shorten(part.slots)} at {part.start_pos}" for part in call.segments]
-    return [*parts, f"evicted={call.evicted}", f"dead_lo={call.dead_lo}"]
-
-
 _FURTHER: dict[str, Callable[[Call], list[str]]] = {
     "alloc_device_buffer": lambda call: [_indices(call), f"need={call.need}"],
     "configure_spec_scratch": lambda call: [
@@ -168,8 +142,5 @@ _FURTHER: dict[str, Callable[[Call], list[str]]] = {
         f"prefill_tokens={call.need}",
     ],
     "alloc_cyclic": lambda call: [f"start_class={call.start_class}", str(call.need)],
-    "evict_out_of_window": _eviction,
-    "free_row": _row,
-    "free_row_segments": _row_segments,
 }
 """The arguments of calls that only some families have (``oracle.family_methods``)."""
