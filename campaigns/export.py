@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from campaigns.export_build import Build, make_build
+from campaigns.export_build import Build, make_build, shape_context
 from campaigns.export_layout import comment, inline, literal
 from campaigns.export_program import Program, write_program
 from campaigns.export_replay import RecordsDifferError, recorded_target
@@ -105,13 +105,12 @@ def _render(format_: str, story: Story, program: Program, build: Build, file_nam
     context = {
         "geometry": story.trace.geometry,
         "mode": story.trace.mode,
-        "hybrid": story.trace.family == "hybrid-swa",
-        "unified": story.trace.family in BANDS,
+        **shape_context(story.trace.geometry.family),
         "own": build.own,
         "attributes": build.attributes,
     }
     body = "\n".join(program.lines)
-    helpers = helpers_for(body, **context)
+    helpers = helpers_for(body, family=story.trace.family, **context)
     if story.trace.family in BANDS:
         helpers += unified_functions(body, story.trace.geometry, own=build.own)
     rendered = render_template(
@@ -159,8 +158,7 @@ def _report(story: Story, target: str, build: Build, script: str, file_name: str
         geometry=story.trace.geometry,
         mode=story.trace.mode,
         level_meaning=LEVEL_MEANINGS[story.trace.mode.level],
-        hybrid=story.trace.family == "hybrid-swa",
-        unified=story.trace.family in BANDS,
+        **shape_context(story.trace.geometry.family),
         steps=steps,
         finding=finding,
         rule=build.rule(finding),

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msgspec import structs
+
 from campaigns.export_checks import section
 from campaigns.export_layout import Code, Group, Item, group, inline, layout, literal
 from campaigns.export_quantities import OWN_ATTRIBUTES, SGLANG_ATTRIBUTES
+from campaigns.export_shapes import shape_of
 from campaigns.export_templates import render_template
 from campaigns.export_unified_build import unified_context
 from oracle.finding import Finding
-from oracle.geometry import BANDS, Geometry, Mode
+from oracle.geometry import BANDS, TWO_POOLS, Family, Geometry, Mode
 from targets.sglang.finder import BARE, DATA_PLANE, GENUINE, REAL_AREAS
 from targets.sglang.releases import LOCATIONS, is_specification, parse
 
@@ -51,8 +54,11 @@ def make_build(target: str, geometry: Geometry, mode: Mode) -> Build:
         "geometry": geometry,
         "mode": mode,
         "target": target,
-        "hybrid": geometry.family == "hybrid-swa",
-        "unified": geometry.family in BANDS,
+        **shape_context(geometry.family),
+        "sizes": {
+            name: value for name, value in structs.asdict(geometry.family_sizes).items() if value
+        },
+        "family": geometry.family,
         "sort_meaning": "freed pages are staged, then merged and sorted"
         if geometry.need_sort
         else "freed pages go straight to the free list",
@@ -75,7 +81,8 @@ def make_build(target: str, geometry: Geometry, mode: Mode) -> Build:
     else:
         template = "build.sglang.py.j2"
         context |= {
-            "places": _places(geometry.family, 8, "find_class("),
+            "places": _places(role_of(geometry.family), 8, "find_class("),
+            "logical_places": _places("hybrid-swa", 8, "find_class("),
             "pool_places": _places("hybrid-pool", 4, "base = find_class("),
         }
     code = render_template(template, **context)
@@ -88,6 +95,25 @@ def make_build(target: str, geometry: Geometry, mode: Mode) -> Build:
         SGLANG_ATTRIBUTES,
         {"TRITON_INTERPRET": "1"},
     )
+
+
+def shape_context(family: Family) -> dict[str, object]:
+    """What templates are told of a family. ``hybrid``: FULL slots have peers; ``two_pools``: and the geometry has both sizes."""
+    shape = shape_of(family)
+    return {
+        "hybrid": shape.mapped,
+        "two_pools": family in TWO_POOLS,
+        "unified": family in BANDS,
+        "tiered": shape.tiered,
+        "host": shape.host,
+        "pools": {shape.label(name): shape.place(name) for name in shape.pools},
+        "free": shape.free,
+    }
+
+
+def role_of(family: Family) -> str:
+    """The name under which ``targets.sglang.releases.LOCATIONS`` has the family's class."""
+    return "hybrid-swa" if family in ("swa-ring", "hybrid-rows") else family
 
 
 def _places(role: str, indent: int, opening: str) -> str:

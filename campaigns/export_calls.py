@@ -11,25 +11,24 @@ from campaigns.export_layout import Code, Group, Item, group, literal
 from campaigns.export_names import Names
 from oracle.call import Call
 
-POOLS = {
-    "composite": "allocator",
-    "full": "allocator.full_attn_allocator",
-    "swa": "allocator.swa_attn_allocator",
-}
+REQUEST_CALLS = {"take_request_slots": "take", "return_request_slots": "give_back"}
+"""The calls on the caller's own pool of request slots."""
 
 
 class CallCode:
-    """The code of one call. ``before``: statements that make what it passes; ``after``: what the caller overwrites."""
+    """The code of one call, made on ``place``. ``before``: statements that make what it passes; ``after``: what the caller overwrites."""
 
-    def __init__(self, call: Call, names: Names, number: int) -> None:
+    def __init__(self, call: Call, names: Names, number: int, place: str = "allocator") -> None:
         self.before: list[Code] = []
         self.after: list[str] = []
-        self._call, self._names, self._number = call, names, number
+        self._call, self._names, self._number, self._place = call, names, number, place
         self.expression = self._expression()
 
     def _expression(self) -> Group:
-        opening = f"{POOLS[self._call.pool]}.{self._call.method}("
-        return Group(opening, tuple(self._arguments()), ")")
+        method = self._call.method
+        if method in REQUEST_CALLS:
+            return group(f"request_slots.{REQUEST_CALLS[method]}(", [str(self._call.need)], ")")
+        return Group(f"{self._place}.{method}(", tuple(self._arguments()), ")")
 
     def _arguments(self) -> list[Item]:
         fill = _ARGUMENTS.get(self._call.method)
@@ -51,6 +50,11 @@ class CallCode:
             items.append(Item(str(call.swa_tail_len), note))
         elif call.num_new_pages is not None:
             items.append(Item(f"num_new_pages={call.num_new_pages}", "the pages that it takes"))
+        if call.rotation_bases:
+            name = bases_name(self._number)
+            self.before.append(assigned(name, literal(call.rotation_bases)))
+            note = "the class of each row's first page, None: open"
+            items.append(Item(f"rotation_bases={name}", note))
         return items
 
     def _decode(self) -> list[Item]:
@@ -65,6 +69,23 @@ class CallCode:
         elements: list[Code] = [self._names.one(slot) for slot in last]
         dtype = [] if self._call.wide else ["dtype=torch.int32"]
         return Item(group("torch.tensor(", [group("[", elements, "]"), *dtype], ")"), note)
+
+    def _device_buffer(self) -> list[Item]:
+        return [*self._slots(), Item(str(self._call.need))]
+
+    def _spec_scratch(self) -> list[Item]:
+        call = self._call
+        return [Item(str(call.need)), Item(f"device_buffer_size={call.device_buffer}")]
+
+    def _slot_reserve(self) -> list[Item]:
+        call = self._call
+        return [
+            Item(f"has_req_pool_slot={call.slot_held}"),
+            Item(f"prefill_tokens={call.need}"),
+        ]
+
+    def _cyclic(self) -> list[Item]:
+        return [Item(str(self._call.start_class)), Item(str(self._call.need))]
 
     def _slots(self) -> list[Item]:
         return [Item(self._passed(self._call.slots, 0))]
@@ -116,6 +137,11 @@ class CallCode:
         return name
 
 
+def bases_name(number: int) -> str:
+    """The variable of the rotation bases that the ``number``-th call gets."""
+    return f"bases{number}"
+
+
 def assigned(name: str, code: Code, *, equals: str = " = ") -> Code:
     """``name = code``; ``equals``: what stands between them."""
     if isinstance(code, str):
@@ -153,4 +179,12 @@ _ARGUMENTS: dict[str, Callable[[CallCode], list[Item]]] = {
     "translate_loc_from_full_to_swa": CallCode._slots,
     "resize": CallCode._config,
     "restore_state": CallCode._restore,
+    "alloc_logical_only": CallCode._extend,
+    "alloc_device_buffer": CallCode._device_buffer,
+    "free_hisparse": CallCode._slots,
+    "free_hisparse_indices": CallCode._slots,
+    "configure_spec_scratch": CallCode._spec_scratch,
+    "request_slot_reserve": CallCode._slot_reserve,
+    "alloc_cyclic": CallCode._cyclic,
+    "alloc_group_begin": CallCode._need,
 }

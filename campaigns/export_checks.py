@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from msgspec import to_builtins
 
-from campaigns.export_calls import assigned
+from campaigns.export_calls import assigned, bases_name
 from campaigns.export_laws import LawCheck, law_check
 from campaigns.export_layout import Code, comment, group, layout, literal
-from campaigns.export_names import Names, Variable
+from campaigns.export_names import FixedNames, Variable
 from campaigns.export_quantities import expression, meaning, predicted, quantities_of
 from campaigns.export_story import Step, Story
 from campaigns.export_unified import (
@@ -26,7 +26,7 @@ from campaigns.export_unified import (
 from campaigns.export_unified_calls import UnifiedNames
 from oracle.errors import UsageError
 from oracle.finding import Finding
-from oracle.geometry import BANDS
+from oracle.geometry import BANDS, TWO_POOLS
 from oracle.observation import Hit, Snapshot
 from oracle.unified_observation import UnifiedSnapshot
 
@@ -46,11 +46,11 @@ class Check:
     raising: bool = False
 
 
-def make_check(story: Story, names: Names | UnifiedNames, returned: Variable | None) -> Check:
+def make_check(story: Story, names: FixedNames | UnifiedNames, returned: Variable | None) -> Check:
     """The check for the story's finding; without one, that the whole state is as predicted. Raises ``UsageError``."""
-    finding, hybrid = story.finding, story.trace.family == "hybrid-swa"
+    finding, family = story.finding, story.trace.geometry.family
     if finding is None:
-        return _whole_state(story, hybrid=hybrid)
+        return _whole_state(story)
     if finding.kind in ("sync", "launches", "memory", "metamorphic"):
         raise UsageError(
             f"a finding of the kind {finding.kind} has no script: look at it with `kvoracle replay`"
@@ -67,8 +67,8 @@ def make_check(story: Story, names: Names | UnifiedNames, returned: Variable | N
     unified = story.trace.family in BANDS
     if unified and state_expression(finding.quantity) is not None:
         return _unified_state(story, finding)
-    if not unified and expression(finding.quantity, hybrid=hybrid) is not None:
-        return _state(story, finding, hybrid=hybrid)
+    if not unified and expression(finding.quantity, family) is not None:
+        return _state(story, finding)
     last = story.steps[-1] if story.steps else None
     if last is None or last.expected is None:
         raise UsageError(
@@ -78,6 +78,8 @@ def make_check(story: Story, names: Names | UnifiedNames, returned: Variable | N
         return _raised(finding, last)
     if finding.quantity == "evicted":
         return _evicted(finding, last, len(story.steps))
+    if finding.quantity == "resolved":
+        return _resolved(finding, last, len(story.steps))
     if finding.quantity in ("returned", "returned dtype"):
         return _returned(finding, last, returned)
     return _signal(finding, last)
@@ -89,7 +91,9 @@ def section(method: str, family: str) -> str:
         return f"contract_unified {_UNIFIED_SECTIONS.get(method, '§9')}"
     if method == "state":
         return "contract_paged_swa §1"
-    if family == "hybrid-swa":
+    if family in _FAMILY_SECTIONS:
+        found = _FAMILY_SECTIONS[family]
+    elif family in TWO_POOLS:
         found = _HYBRID_SECTIONS.get(method, "§6.3")
     else:
         found = _POOL_SECTIONS.get(method, "§5.5")
@@ -97,15 +101,16 @@ def section(method: str, family: str) -> str:
     return f"contract_paged_swa {found}"
 
 
-def _whole_state(story: Story, *, hybrid: bool) -> Check:
+def _whole_state(story: Story) -> Check:
     if story.state is None:
         raise UsageError(
             "the trace shows no finding, and nothing is predicted at its end: it has no script"
         )
     if isinstance(story.state, UnifiedSnapshot):
         return _whole_unified_state(story.state)
-    names = quantities_of(story.state)
-    got: dict[str, Code] = {name: str(expression(name, hybrid=hybrid)) for name in names}
+    family = story.trace.geometry.family
+    names = quantities_of(story.state, family)
+    got: dict[str, Code] = {name: str(expression(name, family)) for name in names}
     pairs = [f'"{name}": {code}' for name, code in got.items()]
     expected = literal({name: predicted(name, story.state) for name in names})
     return Check(
@@ -168,13 +173,13 @@ def _evicted(finding: Finding, last: Step, number: int) -> Check:
     )
 
 
-def _state(story: Story, finding: Finding, *, hybrid: bool) -> Check:
+def _state(story: Story, finding: Finding) -> Check:
     if not isinstance(story.state, Snapshot):
         raise UsageError(
             f"nothing is predicted at the finding '{finding.quantity}', so it has no script"
         )
-    family = story.trace.family
-    words = meaning(finding.quantity, hybrid=hybrid)
+    family = story.trace.geometry.family
+    words = meaning(finding.quantity, family)
     place = section(finding.method, family)
     after = "after the last call" if story.steps else "when it is built"
     return Check(
@@ -182,7 +187,7 @@ def _state(story: Story, finding: Finding, *, hybrid: bool) -> Check:
         [
             *comment(f"Predicted: {words} ({place}).", BODY),
             *layout(assigned("expected", literal(predicted(finding.quantity, story.state))), BODY),
-            f"    got = {expression(finding.quantity, hybrid=hybrid)}",
+            f"    got = {expression(finding.quantity, family)}",
         ],
         raising=bool(story.steps) and bool(story.steps[-1].got.error),
     )
@@ -213,6 +218,8 @@ def _returned(finding: Finding, last: Step, returned: Variable | None) -> Check:
     else:
         expected = literal(last.expected.value)
         plainly = f"{name} if {name} is None else {name}.tolist()"
+        if finding.method == "request_slot_reserve":
+            plainly = f"[{name}]"
         got = f"plain({name})" if finding.family in BANDS else plainly
     return Check(
         f"what {finding.method} returns" + (" (dtype)" if "dtype" in finding.quantity else ""),
@@ -221,6 +228,22 @@ def _returned(finding: Finding, last: Step, returned: Variable | None) -> Check:
             *layout(assigned("expected", expected), BODY),
             f"    got = {got}",
         ],
+    )
+
+
+def _resolved(finding: Finding, last: Step, number: int) -> Check:
+    assert last.expected is not None
+    place = section(finding.method, finding.family)
+    return Check(
+        "the rotation bases after the call, -1 where one is open still",
+        [
+            *comment(
+                f"A base that was open is a class after a call that succeeds ({place}).", BODY
+            ),
+            *layout(assigned("expected", literal(last.expected.resolved)), BODY),
+            f"    got = [-1 if base is None else base for base in {bases_name(number)}]",
+        ],
+        raising=bool(last.got.error),
     )
 
 
@@ -289,8 +312,13 @@ _HYBRID_SECTIONS = {
     "alloc": "§6.2", "alloc_extend": "§6.2", "alloc_extend_swa_tail": "§6.2", "alloc_decode": "§6.2",
     "free_group_begin": "§6.4", "free_group_end": "§6.4", "clear": "§6.7", "resize": "§1",
     "merge_and_sort_free": "§1", "set_full_to_swa_mapping": "§6.1", "clear_full_to_swa_mapping": "§6.1",
+    "take_request_slots": "§6", "return_request_slots": "§6",
+    "evict_out_of_window": "§11.2", "free_row_segments": "§11.3", "free_row": "§11.3",
     "translate_loc_from_full_to_swa": "§6", "backup_state": "§13.1", "restore_state": "§13.1",
     "free_segments": "§3", "free_full_segments": "§3",
+}  # fmt: skip
+_FAMILY_SECTIONS = {
+    "pure-swa": "§6.8", "hisparse": "§7.1", "hisparse-dsv4": "§7.2", "mamba-slots": "§8", "page-interleave": "§9",
 }  # fmt: skip
 _POOL_SECTIONS = {
     "alloc": "§5.2", "alloc_extend": "§5.3", "alloc_decode": "§5.4", "free_group_begin": "§3",

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from campaigns.export_layout import Code, group, numbers
+
+if TYPE_CHECKING:
+    from oracle.call import Call
 
 
 @dataclass
@@ -131,3 +135,28 @@ class Names:
             if best.variable is None or count > len(best.values):
                 best = Piece(variable, place, tuple(values[start : start + count]))
         return best
+
+
+class FixedNames:
+    """The variables of a program for an allocator of fixed pools: slots of the pool that callers know, and of the device below.
+
+    ``slots``: what the former are called in variables.
+    """
+
+    def __init__(self, page_size: int, device_page: int, slots: str = "row") -> None:
+        self.tokens = Names(page_size)
+        self.device = Names(device_page)
+        self._slots = slots
+
+    def of(self, call: Call) -> Names:
+        """The variables that a call's slots come from."""
+        return self.device if call.method == "free_hisparse_indices" else self.tokens
+
+    def add(self, call: Call, values: Sequence[int], number: int) -> Variable:
+        """A variable for what ``call``, the program's ``number``-th, returned."""
+        if call.method == "alloc_device_buffer":
+            return self.device.add("buffer", values)
+        if call.method == "request_slot_reserve":
+            return Variable(f"answer{number}", ())
+        peers = call.method == "translate_loc_from_full_to_swa" or call.pool == "swa"
+        return self.tokens.add("peers" if peers else self._slots, values)

@@ -6,17 +6,19 @@ from dataclasses import dataclass
 
 from campaigns.export_calls import CallCode, assigned
 from campaigns.export_checks import Check, make_check
+from campaigns.export_device import device_page
 from campaigns.export_laws import CONTENT_LAWS, law_of, write_lines
 from campaigns.export_layout import INDENT, Code, comment, group, layout
-from campaigns.export_names import Names, Variable
+from campaigns.export_names import FixedNames, Variable
+from campaigns.export_shapes import shape_of
 from campaigns.export_story import Step, Story
 from campaigns.export_unified import writes_kv
 from campaigns.export_unified_calls import ANSWERING, TOKENS, TOLD, UnifiedCallCode, UnifiedNames
-from oracle.geometry import BANDS
+from campaigns.export_words import ALLOCATING, further_words
+from oracle.geometry import BANDS, Geometry
 from oracle.kv_content import written_by
 
 BODY = INDENT
-PREFIXES = {"translate_loc_from_full_to_swa": "peers"}
 WHATS = {
     "free_group_begin": "frees wait from here on",
     "free_group_end": "what waits is freed now",
@@ -43,7 +45,8 @@ class _Writer:
         self.story = story
         self.bands = BANDS.get(story.trace.geometry.family, ())
         self.unified = bool(self.bands)
-        self.names = Names(story.trace.geometry.page_size)
+        self.names = fixed_names(story.trace.geometry)
+        self.shape = shape_of(story.trace.geometry.family)
         self.every = UnifiedNames(story.trace.geometry.page_size)
         finding = story.finding
         self.hazard = finding is not None and finding.kind == "hazard"
@@ -63,16 +66,16 @@ class _Writer:
             return None, None, []
         if self.unified:
             return self._prepare_unified(number, step)
-        code = CallCode(step.call, self.names, number + 1)
+        place = self.shape.place(step.call.pool)
+        code = CallCode(step.call, self.names.of(step.call), number + 1, place)
         is_last = number == len(self.story.steps) - 1
         variable = None
-        if step.got.value is not None or (is_last and step.call.method.startswith("alloc")):
-            prefix = PREFIXES.get(step.call.method, "peers" if step.call.pool == "swa" else "row")
-            variable = self.names.add(prefix, step.got.value or ())
+        if step.got.value is not None or (is_last and step.call.method in ALLOCATING):
+            variable = self.names.add(step.call, step.got.value or (), number + 1)
         stamped: list[str] = []
         if self.writes:
             for stamp in step.stamps:
-                stamped += write_lines(self.names, stamp.slots, stamp.tags, stamp.loaded)
+                stamped += write_lines(self.names.tokens, stamp.slots, stamp.tags, stamp.loaded)
         return code, variable, stamped
 
     def _prepare_unified(
@@ -109,6 +112,8 @@ class _Writer:
         lines: list[str] = []
         if any(step.call and step.call.method == "backup_state" for step in self.story.steps):
             lines.append("    backups = []")
+        if self.story.trace.family == "swa-ring":
+            lines.append("    request_slots = request_pool(allocator)  # the caller's own")
         last = len(self.story.steps) - 1
         for number, step in enumerate(self.story.steps):
             code, variable, stamped = self.prepared[number]
@@ -160,7 +165,7 @@ class _Writer:
         head = f"Operation {step.index} ({step.operation})"
         if step.call is None:
             return f"{head}: a new request shares pages of another row; no call."
-        what = WHATS.get(step.call.method) or step.about
+        what = WHATS.get(step.call.method) or further_words(step.call) or step.about
         if self.unified and step.call.pool == "state" and step.call.method in ("alloc", "free"):
             what = f"{step.call.method}s states"
         elif self.unified and not (step.call.method in TOKENS and step.got.value):
@@ -168,6 +173,13 @@ class _Writer:
         error = (step.expected or step.got).error
         refused = f"; the contract refuses this with {error}" if error else ""
         return f"{head}: {what}{refused}."
+
+
+def fixed_names(geometry: Geometry) -> FixedNames:
+    """The variables of a program for an allocator of fixed pools."""
+    states = geometry.family == "mamba-slots"
+    page = device_page(geometry)
+    return FixedNames(geometry.page_size, page, "states" if states else "row")
 
 
 def write_program(story: Story) -> Program:

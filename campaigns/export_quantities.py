@@ -6,16 +6,40 @@ name an attribute differently, the script's small helper functions know both.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from campaigns.export_calls import POOLS
-from oracle.observation import PoolState, Snapshot
+from campaigns.export_shapes import shape_of
 
-OWN_ATTRIBUTES = {"staged": "staged", "staged_count": "num_staged"}
-SGLANG_ATTRIBUTES = {"staged": "staged_pages", "staged_count": "num_staged_pages"}
+if TYPE_CHECKING:
+    from oracle.geometry import Family
+    from oracle.observation import PoolState, Snapshot
+
+OWN_ATTRIBUTES = {
+    "staged": "staged",
+    "staged_count": "num_staged",
+    "classes": "class_free",
+    "class_staged": "class_staged",
+    "request_slots": "req_to_token_pool",
+}
+SGLANG_ATTRIBUTES = {
+    "staged": "staged_pages",
+    "staged_count": "num_staged_pages",
+    "classes": "class_free_pages",
+    "class_staged": "class_release_pages",
+    "request_slots": "_req_to_token_pool",
+}
+WAITING = ("free", "staged", "group", "page_pile")
+LISTED = ("free", "staged")
+FIELDS = frozenset(
+    {
+        "mapping", "swa_set_pile", "swa_page_pile", "group", "classes", "class_staged", "prepared",
+        "device_mapping", "device_full_pile",
+    }
+)  # fmt: skip
+"""The fields of a snapshot that are quantities by themselves."""
 
 POOL_EXPRESSIONS = {
-    "free": "{pool}.free_pages.tolist()",
+    "free": "{pool}.{free}.tolist()",
     "staged": "staged({pool})",
     "group": "group_of({pool})",
     "page_pile": "page_pile({pool})",
@@ -25,9 +49,9 @@ POOL_EXPRESSIONS = {
     "all_free": "{pool}.get_all_free_pages().tolist()",
 }
 EXPRESSIONS = {
-    "mapping": "allocator.full_to_swa_index_mapping.tolist()",
-    "swa_set_pile": "lists(allocator.swa_free_group)",
-    "swa_page_pile": "lists(allocator.swa_page_ids_group)",
+    "mapping": "{host}.full_to_swa_index_mapping.tolist()",
+    "swa_set_pile": "lists({host}.swa_free_group)",
+    "swa_page_pile": "lists({host}.swa_page_ids_group)",
     "group": "group_of(allocator)",
     "available_size": "allocator.available_size()",
     "full_available_size": "allocator.full_available_size()",
@@ -55,20 +79,28 @@ MEANINGS = {
 }
 
 
-def expression(quantity: str, *, hybrid: bool) -> str | None:
+def expression(quantity: str, family: Family) -> str | None:
     """How a script reads that quantity; None for one that is no state (``returned``, ``raised``, an invariant)."""
+    shape = shape_of(family)
     pool, dot, name = quantity.partition(".")
-    if dot and name in POOL_EXPRESSIONS and pool in ("full", "swa"):
-        place = POOLS[pool] if hybrid else POOLS["composite"]
-        return POOL_EXPRESSIONS[name].format(pool=place)
-    return EXPRESSIONS.get(quantity)
+    if dot and pool in shape.pools and name in POOL_EXPRESSIONS:
+        if name in shape.constant:
+            return None
+        return POOL_EXPRESSIONS[name].format(pool=shape.place(pool), free=shape.free)
+    if quantity in shape.own:
+        return shape.own[quantity][0]
+    found = EXPRESSIONS.get(quantity)
+    return found.format(host=shape.host) if found is not None else None
 
 
-def meaning(quantity: str, *, hybrid: bool) -> str:
+def meaning(quantity: str, family: Family) -> str:
     """The quantity in words."""
+    shape = shape_of(family)
     pool, dot, name = quantity.partition(".")
     if dot and name in MEANINGS:
-        return MEANINGS[name].format(name=pool.upper() if hybrid else "KV")
+        return MEANINGS[name].format(name=shape.label(pool))
+    if quantity in shape.own:
+        return shape.own[quantity][1]
     return MEANINGS.get(quantity, f"what {quantity} says")
 
 
@@ -76,20 +108,25 @@ def predicted(quantity: str, state: Snapshot) -> Any:
     """The quantity's value in a predicted state."""
     pool, dot, name = quantity.partition(".")
     if dot and name in POOL_EXPRESSIONS:
-        side: PoolState | None = state.full if pool == "full" else state.swa
+        side: PoolState | None = getattr(state, pool)
         return getattr(side, name)
     if quantity == "swa pool":
         return state.swa is not None
     if quantity == "new_pages_available":
         return state.new_pages
-    if quantity in ("mapping", "swa_set_pile", "swa_page_pile", "group"):
+    if quantity in FIELDS:
         return getattr(state, quantity)
     return state.queries.get(quantity)
 
 
-def quantities_of(state: Snapshot) -> list[str]:
+def quantities_of(state: Snapshot, family: Family) -> list[str]:
     """The quantities of a whole state that say everything about it, for a script that has no finding to show."""
-    names = ["full.free", "full.staged", "full.group", "full.page_pile"]
-    if state.swa is not None:
-        names += ["swa.free", "swa.staged", "mapping", "swa_set_pile", "swa_page_pile"]
-    return names
+    shape = shape_of(family)
+    pools = [
+        f"{pool}.{name}"
+        for pool in shape.pools
+        for name in (WAITING if pool == "full" else LISTED)
+        if name not in shape.constant
+    ]
+    mapped = ["mapping", "swa_set_pile", "swa_page_pile"] if state.swa is not None else []
+    return [*pools, *mapped, *shape.state]

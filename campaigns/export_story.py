@@ -9,6 +9,9 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, field
 
+from msgspec import structs
+
+from campaigns.export_device import DeviceLedger
 from campaigns.export_replay import RecordedTarget
 from campaigns.export_words import Teller
 from oracle.call import Call
@@ -67,6 +70,8 @@ class Story:
     deferred: tuple[set[int], set[int], set[int]]
     deferred_pages: dict[str, set[int]] = field(default_factory=dict)
     """Of a unified allocator: by band, the virtual pages given back in the open group."""
+    device: DeviceLedger | None = None
+    """Of an allocator with a device below: what is nobody's there and not free."""
 
 
 class _Narrated(Session):
@@ -82,6 +87,7 @@ class _Narrated(Session):
         self._teller = Teller()
         self._ledger = Ledger(trace.geometry)
         self._pages = HeldPages()
+        self._device = DeviceLedger(trace.geometry)
         super().__init__(
             [target],
             trace.geometry,
@@ -106,6 +112,7 @@ class _Narrated(Session):
             last = self._lanes[0].last
             mapping = last.mapping if isinstance(last, Snapshot) else None
             self._ledger.follow(mapping, self.caller.books)
+            self._device.follow(self._device_table(), self.caller.books)
             if self._trace.family in BANDS:
                 self._pages.follow(self.caller.books)
             self._look(found)
@@ -126,11 +133,22 @@ class _Narrated(Session):
         record = self.records[-1]
         step.expected = None if self.undefined else record.expected
         step.got = record.got
-        self._ledger.note_call(call, record.got)
+        self._note_sizes(call, record.got)
+        self._device.note_call(call, record.got, self._device_table())
         self._look(found)
         self._place(call.method)
         assert len(self.told) == length + 1
         return outcome
+
+    def _note_sizes(self, call: Call, got: Outcome) -> None:
+        if call.method == "resize" and self._trace.family == "pure-swa":
+            # The SWA size is that of the one pool (contract_paged_swa §6.8).
+            call = structs.replace(call, size=call.size_swa)
+        self._ledger.note_call(call, got)
+
+    def _device_table(self) -> list[int]:
+        last = self._lanes[0].last
+        return (last.device_mapping or []) if isinstance(last, Snapshot) else []
 
     def _finish_last(self) -> None:
         """Add to the last step what its outcome did to the caller's books."""
@@ -174,6 +192,7 @@ class _Narrated(Session):
                 set(ledger.deferred_swa),
                 set(ledger.lingering),
             ),
+            device=copy.deepcopy(self._device),
             deferred_pages={name: set(pages) for name, pages in self._pages.deferred.items()},
         )
 

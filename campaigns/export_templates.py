@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 HELPERS = (
     "caller_error", "raising", "pools_of", "lists", "staged", "staged_count", "listed_pages", "group_of",
-    "page_pile", "new_pages", "state_of", "write", "watch_invariants", "counters", "watchdog",
+    "page_pile", "prepared", "classes", "class_staged", "request_pool", "new_pages", "state_of", "write", "watch_invariants", "counters", "watchdog",
 )  # fmt: skip
 IMPORTS = {
     "ABCMeta": "abc",
@@ -24,6 +24,7 @@ IMPORTS = {
     "SourceFileLoader": "importlib.machinery",
     "Timer": "threading",
     "builtins": "",
+    "copy": "copy",
     "contextmanager": "contextlib",
     "extract_tb": "traceback",
     "find_spec": "importlib.util",
@@ -60,11 +61,23 @@ def render_template(name: str, **context: object) -> str:
     return environment().get_template(name).render(**context)
 
 
-def helpers_for(text: str, **context: object) -> list[str]:
-    """The helper functions that ``text`` calls, and those that they call, in order."""
-    rendered = {
-        name: render_template(f"helper.{name}.py.j2", **context).rstrip("\n") for name in HELPERS
-    }
+def law_template(law: str, pool: str, family: str, part: str = "") -> str:
+    """The snippet for a law: that of the family where it has one of its own, else that of the pool, else the common one."""
+    place = pool or "whole"
+    names = [f"law.{law}.{which}{part}.py.j2" for which in (f"{place}.{family}", family, place)] + [
+        f"law.{law}{part}.py.j2"
+    ]
+    found: str = environment().select_template(names).name or ""
+    return found
+
+
+def helpers_for(text: str, *, family: str, **context: object) -> list[str]:
+    """The helper functions that ``text`` calls, and those that they call, in order; a family may have its own form of one."""
+    rendered = {}
+    for name in HELPERS:
+        names = (f"helper.{name}.{family}.py.j2", f"helper.{name}.py.j2")
+        template = environment().select_template(names)
+        rendered[name] = template.render(**context).rstrip("\n")
     wanted: set[str] = set()
     pending = [text]
     while pending:

@@ -29,10 +29,39 @@ BREACH_REASONS = {
     legality.RAW_SLOTS: "nobody handed these slots out",
     legality.MISUSE: "the contract refuses this call for this family and page size",
     legality.RESTORE_AFTER_FREES: "something other than allocations came after the backup",
+    legality.STRADDLED_PAGE: "its peers lie on two SWA pages, which another page shares",
+    legality.INCOMPLETE_PEERS: "whoever passes peers on has whole SWA pages of them",
+    legality.UNBACKED_PARTIAL_PAGE: "the row's partial last page has no place on the device",
+    legality.INCOMPLETE_BACKING: "a page goes back whose places on the device are not all named",
+    legality.BACKING_LEFT: "these slots have places on the device, which nothing points to afterwards",
+    legality.UNALIGNED_BUFFER: "a buffer is made of whole pages of the device",
+    legality.DEVICE_TOO_SMALL: "the device has too few free pages",
+    legality.UNALIGNED_PREFIX: "rows on interleaved pages grow from a page boundary on",
+    legality.OTHER_CLASS: "the row's next page is the turn of another class",
 }
 UNMAPPED = (legality.UNMAPPED_REPRESENTATIVE, legality.UNMAPPED_SLOT)
 STRADDLED = "the tail began off a page boundary, so these pages have their peers on two SWA pages"
-ALLOCATING = frozenset({"alloc", "alloc_extend", "alloc_extend_swa_tail", "alloc_decode"})
+ALLOCATING = frozenset(
+    {
+        "alloc",
+        "alloc_extend",
+        "alloc_extend_swa_tail",
+        "alloc_decode",
+        "alloc_logical_only",
+        "alloc_cyclic",
+        "alloc_device_buffer",
+    }
+)
+FURTHER_WORDS = {
+    "take_request_slots": "{need} more requests run (the allocator is not called)",
+    "return_request_slots": "{need} requests are over (the allocator is not called)",
+    "free_hisparse_indices": "a buffer on the device goes back",
+    "configure_spec_scratch": "what a request slot reserves on the device is set",
+    "request_slot_reserve": "asks what a request slot reserves on the device",
+    "alloc_group_begin": "{need} states are taken out in advance",
+    "alloc_group_end": "what is left of the states that were taken out goes back",
+}
+"""Of calls that only some families have and that name no slots of rows: what they are about."""
 
 
 class Teller:
@@ -58,6 +87,8 @@ class Teller:
         if not outcome.value:
             few = "hands out no slots" if outcome.value is not None else "there are too few slots"
             return "asks for slots" if outcome.error else few
+        if call.method == "alloc_device_buffer":
+            return f"makes a buffer of {call.need} slots on the device"
         self._had_peer.difference_update(outcome.value)
         self._had_peer |= books.peered
         if call.pool == "swa":
@@ -73,6 +104,11 @@ class Teller:
         lost = not self._had_peer.isdisjoint(bare)
         why = "their peers were freed before" if lost else "their peers were never allocated"
         return f"{describe(bare, books)}: {why}"
+
+
+def further_words(call: Call) -> str:
+    """What a call is about that only some families have and that names no slots of rows; "" for any other one."""
+    return FURTHER_WORDS.get(call.method, "").format(need=call.need)
 
 
 def named_slots(call: Call, page_size: int) -> tuple[int, ...]:

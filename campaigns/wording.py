@@ -6,7 +6,7 @@ writes those.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from oracle.call import Call
 from oracle.observation import Outcome
@@ -19,8 +19,14 @@ _ANSWERING = frozenset(
         "alloc_extend_swa_tail",
         "alloc_decode",
         "translate_loc_from_full_to_swa",
+        "alloc_logical_only",
+        "alloc_device_buffer",
+        "alloc_cyclic",
+        "request_slot_reserve",
     }
 )
+_ALONE = frozenset({"alloc", "take_request_slots", "return_request_slots", "alloc_group_begin"})
+"""The calls whose only argument is how many."""
 _LENGTHS = ("prefix_lens", "seq_lens", "last_loc")
 
 
@@ -68,10 +74,12 @@ def describe_outcome(call: Call, outcome: Outcome) -> str:
 
 
 def _arguments(call: Call) -> list[str]:
-    if call.method == "alloc":
+    if call.method in _ALONE:
         return [str(call.need)]
-    if call.method.startswith(("alloc_extend", "alloc_decode")):
+    if call.method.startswith(("alloc_extend", "alloc_decode", "alloc_logical")):
         return _lengths(call)
+    if call.method in _FURTHER:
+        return _FURTHER[call.method](call)
     if call.method == "resize":
         sizes = [f"size={call.size}"]
         return [*sizes, f"size_swa={call.size_swa}"] if call.size_swa else sizes
@@ -118,4 +126,21 @@ def _lengths(call: Call) -> list[str]:
         texts.append(f"swa_tail_len={call.swa_tail_len}")
     if call.num_new_pages is not None:
         texts.append(f"num_new_pages={call.num_new_pages}")
+    if call.rotation_bases:
+        texts.append(f"rotation_bases={list(call.rotation_bases)}")
     return texts
+
+
+_FURTHER: dict[str, Callable[[Call], list[str]]] = {
+    "alloc_device_buffer": lambda call: [_indices(call), f"need={call.need}"],
+    "configure_spec_scratch": lambda call: [
+        str(call.need),
+        f"device_buffer_size={call.device_buffer}",
+    ],
+    "request_slot_reserve": lambda call: [
+        f"has_req_pool_slot={call.slot_held}",
+        f"prefill_tokens={call.need}",
+    ],
+    "alloc_cyclic": lambda call: [f"start_class={call.start_class}", str(call.need)],
+}
+"""The arguments of calls that only some families have (``oracle.family_methods``)."""
