@@ -86,6 +86,7 @@ BIASES: dict[tuple[type, str], Values] = {
     (op.DeviceBuffer, "odd"): RARELY,
     (op.FreeDeviceBuffer, "buffer"): FEW,
     (op.FreeDeviceBuffer, "again"): (False, False, False, True),
+    (op.FreeDeviceBuffer, "padding"): (False, False, False, True),
     (op.SpecScratch, "cap"): FEW,
     (op.SpecScratch, "buffer"): FEW,
     (op.SpecScratch, "odd"): RARELY,
@@ -96,6 +97,7 @@ BIASES: dict[tuple[type, str], Values] = {
     (op.AllocCyclic, "start"): FEW,
     (op.AllocCyclic, "unit"): _UNITS,
     (op.AllocGroupBegin, "amount"): FEW,
+    (op.AllocGroupBegin, "nested"): (False, False, True),
     (op.AllocGroupBegin, "unit"): ("tokens", "tokens", "tokens", "left", "pages", "edge"),
 }
 """The fields that are not drawn evenly, by struct and name. Repeated values are drawn more often; the first is the simplest."""
@@ -120,6 +122,8 @@ LEGAL_VALUES: dict[tuple[type, str], Values] = {
     (op.StateFree, "stale"): (False,),
     (op.DeviceBuffer, "odd"): (0,),
     (op.FreeDeviceBuffer, "again"): (False,),
+    (op.FreeDeviceBuffer, "padding"): (False,),
+    (op.AllocGroupBegin, "nested"): (False,),
     (op.SpecScratch, "odd"): (0,),
     (op.RotatedPart, "moved"): (False,),
 }
