@@ -1,5 +1,5 @@
 """What callers do right after something else: the release of a row that got peers for its tail only, recovery inside the group that freed a row, a restore soon after a backup, the end
-of a load or of a forward pass.
+of a load or of a forward pass, a row above a compressed device that goes on inside a page.
 
 Drawn operations seldom stand in such an order by chance. Guarantees that what follows depends on the operations before it only,
 and that every second occasion is left to chance, so that nothing always follows.
@@ -21,6 +21,7 @@ class FollowUps:
         self._page_size = geometry.page_size
         self._hybrid = geometry.family == "hybrid-swa"
         self._paged = geometry.family == "paged"
+        self._compressed = geometry.family == "hisparse-dsv4"
         self._hostile = hostile
         self._waiting: list[op.Base] = []
         self._in_group = False
@@ -42,6 +43,8 @@ class FollowUps:
             self._plan(
                 _whole_row(operation, "free_segment" if self._turn % 4 < 2 else "free_swa_segment")
             )
+        elif isinstance(operation, op.Alloc) and self._compressed:
+            self._plan(op.Extend((op.Part(1, 5),)))
         elif isinstance(operation, op.Backup):
             self._plan(op.Alloc(unit="pages"), op.Restore())
         elif isinstance(operation, op.Reserve):
