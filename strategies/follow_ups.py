@@ -22,6 +22,7 @@ class FollowUps:
         self._hybrid = geometry.family == "hybrid-swa"
         self._paged = geometry.family == "paged"
         self._compressed = geometry.family == "hisparse-dsv4"
+        self._sliding = geometry.family == "pure-swa"
         self._hostile = hostile
         self._waiting: list[op.Base] = []
         self._in_group = False
@@ -35,6 +36,9 @@ class FollowUps:
             if self._paged:
                 # Where a request ends, its last segment ends inside a page.
                 self._plan(op.FreeSegment(cut=1))
+            elif self._sliding and self._hostile:
+                # Rows that left the window have the padding slot in their place.
+                self._plan(op.RawFree(slots=(0,)))
         elif isinstance(operation, (op.GroupEnd, op.Clear, op.Resize)):
             self._in_group = False
             self._waiting.clear()

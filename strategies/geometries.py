@@ -71,7 +71,9 @@ def geometry_arguments(
     if family == "mamba-slots":
         del arguments["need_sort"]
     if family not in SINGLE_SLOTS:
-        sizes = COMPRESSED_SIZES if family == "hisparse-dsv4" else POWERS_OF_TWO + OTHERS
+        sizes: tuple[int, ...] = POWERS_OF_TWO + OTHERS
+        if family == "hisparse-dsv4":
+            sizes = COMPRESSED_SIZES
         if contract.power_of_two_pages:
             sizes = tuple(size for size in sizes if size & (size - 1) == 0)
         arguments["page_size"] = st.sampled_from([n for n in sizes if _fits(family, n)])
