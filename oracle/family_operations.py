@@ -30,12 +30,14 @@ class DeviceBuffer(Base, frozen=True, tag="device-buffer"):
 
 
 class FreeDeviceBuffer(Base, frozen=True, tag="free-device-buffer"):
-    """A device buffer goes back: the ``buffer``-th newest one. ``again`` gives back the one that went back last."""
+    """A device buffer goes back: the ``buffer``-th newest one. ``again`` gives back the one that went back last; with
+    ``padding`` slots of the padding page are named too."""
 
     buffer: int = 0
     again: bool = False
     wide: bool = False
     overwrite: bool = False
+    padding: bool = False
 
 
 class FreeDevice(Base, frozen=True, tag="free-device"):
@@ -89,10 +91,11 @@ class AllocCyclic(Base, frozen=True, tag="alloc-cyclic"):
 
 
 class AllocGroupBegin(Base, frozen=True, tag="alloc-group-begin"):
-    """``amount`` states are taken out in advance (§8)."""
+    """``amount`` states are taken out in advance (§8). ``nested``: without giving back what an earlier one has left."""
 
     amount: int = 0
     unit: Unit = "tokens"
+    nested: bool = False
 
 
 class AllocGroupEnd(Base, frozen=True, tag="alloc-group-end"):

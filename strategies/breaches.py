@@ -61,7 +61,9 @@ NO_PEERS_PASSED_ON = frozenset(
 )
 """What a hisparse-dsv4 allocator gives no occasion for: it has no calls that set or clear its mapping."""
 NO_GROUP = frozenset({legality.NESTED_GROUP, legality.UNBALANCED_GROUP_END})
-STATES_ONLY = frozenset({legality.STALE, legality.RAW_SLOTS, legality.DUPLICATE_SLOTS})
+STATES_ONLY = frozenset(
+    {legality.STALE, legality.RAW_SLOTS, legality.DUPLICATE_SLOTS, legality.NESTED_GROUP}
+)
 """All that can be got wrong with an allocator of states."""
 NOT_UNIFIED = frozenset(
     {

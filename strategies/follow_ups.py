@@ -1,5 +1,6 @@
 """What callers do right after something else: the release of a row that got peers for its tail only, recovery inside the group that freed a row, a restore soon after a backup, the end
-of a load or of a forward pass, the rollback of what was allocated for speculation, the next turn of the ratchet.
+of a load or of a forward pass, the rollback of what was allocated for speculation, the next turn of the ratchet, a row above a compressed
+device that goes on inside a page.
 
 Drawn operations seldom stand in such an order by chance. Guarantees that what follows depends on the operations before it only,
 and that every second occasion is left to chance, so that nothing always follows.
@@ -21,6 +22,8 @@ class FollowUps:
         self._page_size = geometry.page_size
         self._hybrid = geometry.family == "hybrid-swa"
         self._paged = geometry.family == "paged"
+        self._compressed = geometry.family == "hisparse-dsv4"
+        self._sliding = geometry.family == "pure-swa"
         self._hostile = hostile
         self._waiting: list[op.Base] = []
         self._in_group = False
@@ -34,6 +37,9 @@ class FollowUps:
             if self._paged:
                 # Where a request ends, its last segment ends inside a page.
                 self._plan(op.FreeSegment(cut=1))
+            elif self._sliding and self._hostile:
+                # Rows that left the window have the padding slot in their place.
+                self._plan(op.RawFree(slots=(0,)))
         elif isinstance(operation, (op.GroupEnd, op.Clear, op.Resize)):
             self._in_group = False
             self._waiting.clear()
@@ -42,6 +48,8 @@ class FollowUps:
             self._plan(
                 _whole_row(operation, "free_segment" if self._turn % 4 < 2 else "free_swa_segment")
             )
+        elif isinstance(operation, op.Alloc) and self._compressed:
+            self._plan(op.Extend((op.Part(1, 5),)))
         elif isinstance(operation, op.Backup):
             self._plan(op.Alloc(unit="pages"), op.Restore())
         elif isinstance(operation, op.Reserve):

@@ -34,6 +34,9 @@ POWERS_OF_TWO = (4, 1, 2, 4, 1, 16, 1, 64, 256)
 OTHERS = (3, 12, 5)
 """Page sizes, the simplest first; those that are drawn more often are repeated."""
 
+COMPRESSED_SIZES = (8, 16, 4, 8, 16, 12, 8, 64, 256)
+"""Page sizes of a compressed device, whose pages have a quarter of that: seldom one slot, on which no row goes on."""
+
 PAGES = (4, 3, 2, 5, 8, 6, 4, 7, 2, 3, 8, 1, 10, 12, 16)
 """How many pages a pool has."""
 
@@ -75,7 +78,11 @@ def geometry_arguments(
     if family == "mamba-slots":
         del arguments["need_sort"]
     if family not in SINGLE_SLOTS:
-        sizes = POWERS_OF_TWO if contract.power_of_two_pages else POWERS_OF_TWO + OTHERS
+        sizes: tuple[int, ...] = POWERS_OF_TWO + OTHERS
+        if family == "hisparse-dsv4":
+            sizes = COMPRESSED_SIZES
+        if contract.power_of_two_pages:
+            sizes = tuple(size for size in sizes if size & (size - 1) == 0)
         arguments["page_size"] = st.sampled_from([n for n in sizes if _fits(family, n)])
         arguments["spare"] = st.sampled_from(SPARE if family != "page-interleave" else (0,))
     if family in TWO_POOLS:

@@ -139,6 +139,7 @@ def plan_free_device_buffer(caller: Caller, operation: op.FreeDeviceBuffer) -> P
         caller,
         held[index],
         again=operation.again,
+        padding=operation.padding,
         wide=operation.wide,
         overwrite=operation.overwrite,
     )
@@ -204,13 +205,19 @@ def _free_buffer(
     buffer: DeviceBuffer,
     *,
     again: bool = False,
+    padding: bool = False,
     wide: bool = True,
     overwrite: bool = False,
 ) -> Plan:
     books = caller.books
+    breaches = [legality.STALE] if again else []
+    slots = buffer.slots
+    if padding:
+        slots = (*slots, *dict.fromkeys((0, caller.device_page - 1)))
+        breaches.append(legality.RAW_SLOTS)
     outcome = yield Planned(
-        Call(method="free_hisparse_indices", slots=buffer.slots, wide=wide, overwrite=overwrite),
-        (legality.STALE,) if again else (),
+        Call(method="free_hisparse_indices", slots=slots, wide=wide, overwrite=overwrite),
+        tuple(breaches),
     )
     if not outcome.error and not again:
         books.buffers.remove(buffer)

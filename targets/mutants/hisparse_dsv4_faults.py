@@ -44,7 +44,7 @@ class CompressedEntriesLeft(DeepSeekV4HiSparseAllocator):
         pass
 
 
-@FAULTS.add("divergence", "law")
+@FAULTS.add("divergence", "hazard")
 class CompressedPaddingFreed(DeepSeekV4HiSparseAllocator):
     """Places in the padding page of the device are freed, and so page 0 is."""
 

@@ -47,7 +47,7 @@ class RefusedSlotsLost(HiSparseAllocator):
         pass
 
 
-@FAULTS.add("law", "divergence")
+@FAULTS.add("divergence", "hazard")
 class PaddingPlaceFreed(HiSparseAllocator):
     """Places in the padding page of the device are freed, and so page 0 is."""
 

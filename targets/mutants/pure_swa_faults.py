@@ -11,7 +11,7 @@ from targets.mutants.mutant import FaultList
 FAULTS = FaultList()
 
 
-@FAULTS.add("law", "divergence")
+@FAULTS.add("divergence", "hazard")
 class PaddingSlotFreed(PureSWAAllocator):
     """Slot 0 is freed with the others."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from written_family_traces import CLASSES, PAIRS, RING, SLIDING, STATES, TIER
 from written_traces import WRITTEN
 from written_unified_traces import PAIR, SMALL_THREE, TWO
 
@@ -28,6 +29,8 @@ UNIFIED_WAYS: tuple[Way, ...] = (
     ("hostile", "off", False),
     ("hostile", "warn", False),
 )
+PLAIN_WAYS = UNIFIED_WAYS[:2]
+TIER_WAYS: tuple[Way, ...] = (*PLAIN_WAYS, ("legal", "off", True))
 WAYS: dict[Family, tuple[Way, ...]] = {
     "token": (("legal", "off", False), ("hostile", "off", False)),
     "paged": (("legal", "off", False), ("hostile", "off", False), ("hostile", "off", True)),
@@ -41,6 +44,12 @@ WAYS: dict[Family, tuple[Way, ...]] = {
     "unified-swa": UNIFIED_WAYS,
     "unified-mamba-swa": UNIFIED_WAYS,
     "unified-mamba": UNIFIED_WAYS[:2],
+    "mamba-slots": PLAIN_WAYS,
+    "pure-swa": PLAIN_WAYS,
+    "swa-ring": PLAIN_WAYS,
+    "page-interleave": PLAIN_WAYS,
+    "hisparse": TIER_WAYS,
+    "hisparse-dsv4": TIER_WAYS,
 }
 """Callers, level and debug mode of the explorations of each family."""
 
@@ -51,6 +60,12 @@ SMALL = {
     "unified-swa": TWO,
     "unified-mamba-swa": SMALL_THREE,
     "unified-mamba": PAIR,
+    "mamba-slots": STATES,
+    "pure-swa": SLIDING,
+    "swa-ring": RING,
+    "page-interleave": CLASSES,
+    "hisparse": TIER,
+    "hisparse-dsv4": PAIRS,
 }
 """The first half of the examples has this geometry: a pool that is used up, and refilled, soon."""
 
@@ -61,6 +76,12 @@ EXAMPLES_A_WAY: dict[Family, int] = {
     "unified-swa": 36,
     "unified-mamba-swa": 24,
     "unified-mamba": 24,
+    "mamba-slots": 24,
+    "pure-swa": 48,
+    "swa-ring": 24,
+    "page-interleave": 24,
+    "hisparse": 48,
+    "hisparse-dsv4": 60,
 }
 """More where an example is cheap."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from written_family_traces import WRITTEN_FAMILIES
 from written_unified_traces import WRITTEN_UNIFIED
 
 from oracle.geometry import Geometry, Level, Mode
@@ -314,5 +315,12 @@ _RARE = {
     ),
 }
 
-WRITTEN: dict[str, Trace] = {**_TOKEN, **_PAGED, **_HYBRID, **_RARE, **WRITTEN_UNIFIED}
+WRITTEN: dict[str, Trace] = {
+    **_TOKEN,
+    **_PAGED,
+    **_HYBRID,
+    **_RARE,
+    **WRITTEN_UNIFIED,
+    **WRITTEN_FAMILIES,
+}
 """By what happens in it."""
