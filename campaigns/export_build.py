@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from campaigns.export_checks import section
 from campaigns.export_layout import Code, Group, Item, group, inline, layout, literal
 from campaigns.export_quantities import OWN_ATTRIBUTES, SGLANG_ATTRIBUTES
+from campaigns.export_sections import section
 from campaigns.export_shapes import shape_of
 from campaigns.export_templates import render_template
 from campaigns.export_unified_build import unified_context
@@ -82,6 +82,7 @@ def make_build(target: str, geometry: Geometry, mode: Mode) -> Build:
         template = "build.sglang.py.j2"
         context |= {
             "places": _places(role_of(geometry.family), 8, "find_class("),
+            "class_places": _places(role_of(geometry.family), 4, "allocator_class = find_class("),
             "logical_places": _places("hybrid-swa", 8, "find_class("),
             "pool_places": _places("hybrid-pool", 4, "base = find_class("),
         }
