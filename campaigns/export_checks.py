@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 from msgspec import to_builtins
 
-from campaigns.export_calls import assigned, bases_name
+from campaigns.export_calls import ROW_CALLS, assigned, bases_name, request_name
 from campaigns.export_laws import LawCheck, law_check
 from campaigns.export_layout import Code, comment, group, layout, literal
 from campaigns.export_names import FixedNames, Variable
 from campaigns.export_quantities import expression, meaning, predicted, quantities_of
+from campaigns.export_sections import section
 from campaigns.export_story import Step, Story
 from campaigns.export_unified import (
     UnifiedCheck,
@@ -26,7 +27,7 @@ from campaigns.export_unified import (
 from campaigns.export_unified_calls import UnifiedNames
 from oracle.errors import UsageError
 from oracle.finding import Finding
-from oracle.geometry import BANDS, TWO_POOLS
+from oracle.geometry import BANDS
 from oracle.observation import Hit, Snapshot
 from oracle.unified_observation import UnifiedSnapshot
 
@@ -85,22 +86,6 @@ def make_check(story: Story, names: FixedNames | UnifiedNames, returned: Variabl
     return _signal(finding, last)
 
 
-def section(method: str, family: str) -> str:
-    """Where the contract speaks of a method."""
-    if family in BANDS:
-        return f"contract_unified {_UNIFIED_SECTIONS.get(method, '§9')}"
-    if method == "state":
-        return "contract_paged_swa §1"
-    if family in _FAMILY_SECTIONS:
-        found = _FAMILY_SECTIONS[family]
-    elif family in TWO_POOLS:
-        found = _HYBRID_SECTIONS.get(method, "§6.3")
-    else:
-        found = _POOL_SECTIONS.get(method, "§5.5")
-        found = "§4" if family == "token" and found.startswith("§5") else found
-    return f"contract_paged_swa {found}"
-
-
 def _whole_state(story: Story) -> Check:
     if story.state is None:
         raise UsageError(
@@ -110,8 +95,8 @@ def _whole_state(story: Story) -> Check:
         return _whole_unified_state(story.state)
     family = story.trace.geometry.family
     names = quantities_of(story.state, family)
-    got: dict[str, Code] = {name: str(expression(name, family)) for name in names}
-    pairs = [f'"{name}": {code}' for name, code in got.items()]
+    got = {name: str(expression(name, family)) for name in names}
+    pairs = [_pair(name, code) for name, code in got.items()]
     expected = literal({name: predicted(name, story.state) for name in names})
     return Check(
         "the whole state after the last call",
@@ -121,6 +106,14 @@ def _whole_state(story: Story) -> Check:
             *layout(assigned("got", group("{", pairs, "}")), BODY),
         ],
     )
+
+
+def _pair(name: str, code: str) -> Code:
+    """``"name": code``; a call of a helper may be broken at its brackets."""
+    function, bracket, argument = code.partition("(")
+    if not function.isidentifier() or "(" in argument:
+        return f'"{name}": {code}'
+    return group(f'"{name}": {function}{bracket}', [argument.removesuffix(")")], ")")
 
 
 def _whole_unified_state(state: UnifiedSnapshot) -> Check:
@@ -234,6 +227,16 @@ def _returned(finding: Finding, last: Step, returned: Variable | None) -> Check:
 def _resolved(finding: Finding, last: Step, number: int) -> Check:
     assert last.expected is not None
     place = section(finding.method, finding.family)
+    if finding.method in ROW_CALLS:
+        return Check(
+            "how far the peers of the row are evicted, after the call",
+            [
+                *comment(f"Where the cursor of the row stands after the call ({place}).", BODY),
+                *layout(assigned("expected", literal(last.expected.resolved)), BODY),
+                f"    got = [{request_name(number)}.evicted]",
+            ],
+            raising=bool(last.got.error),
+        )
     return Check(
         "the rotation bases after the call, -1 where one is open still",
         [
@@ -298,31 +301,3 @@ def _hang(finding: Finding) -> Check:
 
 def _named(hits: tuple[Hit, ...]) -> dict[str, int]:
     return {hit.name: hit.count for hit in hits}
-
-
-_UNIFIED_SECTIONS = {
-    "state": "§3", "alloc": "§8", "alloc_extend": "§8", "alloc_extend_swa_tail": "§8", "alloc_decode": "§8",
-    "flush": "§5", "translate": "§5", "set_move_gate": "§4", "begin_forward": "§3", "fire_event": "§3",
-    "ensure_capacity": "§8", "reclaim_plan": "§8", "can_reserve": "§8", "evict_to_free_tokens": "§10",
-    "check_decode_capacity": "§10", "prepare_mamba_allocation": "§10", "make_room": "§6", "compact_holes": "§6",
-    "full_tokens_before_mamba_recheck": "§10", "alloc_physical": "§5", "cancel_physical_reservation": "§5",
-    "finish_load": "§5", "set_full_to_swa_mapping": "§5", "clear": "§3",
-}  # fmt: skip
-_HYBRID_SECTIONS = {
-    "alloc": "§6.2", "alloc_extend": "§6.2", "alloc_extend_swa_tail": "§6.2", "alloc_decode": "§6.2",
-    "free_group_begin": "§6.4", "free_group_end": "§6.4", "clear": "§6.7", "resize": "§1",
-    "merge_and_sort_free": "§1", "set_full_to_swa_mapping": "§6.1", "clear_full_to_swa_mapping": "§6.1",
-    "take_request_slots": "§6", "return_request_slots": "§6",
-    "evict_out_of_window": "§11.2", "free_row_segments": "§11.3", "free_row": "§11.3",
-    "translate_loc_from_full_to_swa": "§6", "backup_state": "§13.1", "restore_state": "§13.1",
-    "free_segments": "§3", "free_full_segments": "§3",
-}  # fmt: skip
-_FAMILY_SECTIONS = {
-    "pure-swa": "§6.8", "hisparse": "§7.1", "hisparse-dsv4": "§7.2", "mamba-slots": "§8", "page-interleave": "§9",
-}  # fmt: skip
-_POOL_SECTIONS = {
-    "alloc": "§5.2", "alloc_extend": "§5.3", "alloc_decode": "§5.4", "free_group_begin": "§3",
-    "free_group_end": "§5.5", "clear": "§1", "resize": "§1", "merge_and_sort_free": "§1",
-    "free_full_segment": "§3", "free_segments": "§3", "free_full_segments": "§3",
-    "backup_state": "§13.1", "restore_state": "§13.1",
-}  # fmt: skip

@@ -306,7 +306,7 @@ def test_what_a_cpu_cannot_show_has_no_script(kind: Any) -> None:
 
 
 def test_an_unknown_quantity_has_no_expression() -> None:
-    assert expression("returned", hybrid=True) is None
+    assert expression("returned", "hybrid-swa") is None
 
 
 def test_raw_slots_and_a_breach_are_explained() -> None:
