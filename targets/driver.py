@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from oracle.observation import Outcome
-from targets.async_asserts import asserts_on_host
+from targets.async_asserts import AsyncAssertionError, asserts_on_host
 from targets.call_arguments import Arguments
 from targets.rows.methods import ROW_METHODS
 from targets.watching import watching, watching_now
@@ -109,6 +109,9 @@ def classify(raised: Exception) -> str:
         named = _INVARIANT_MESSAGE.search(str(raised))
         if named is not None:
             return f"invariant:{named.group(1)}"
+    if isinstance(raised, AsyncAssertionError):
+        # Where an allocator asserts, the contract says that it asserts, and not on which side of the device.
+        return AssertionError.__name__
     return f"crash:{type(raised).__name__}"
 
 

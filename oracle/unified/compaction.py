@@ -27,6 +27,10 @@ def flush(band: EndBand, *, urgent: bool) -> int:
     known = all(hole in span or hole == -1 for hole in band.holes)
     sound = known and len(set(band.holes)) == len(band.holes)
     leave_undefined(unless=sound, reason="a flush of holes that are no pages of the span")
+    # §5 absorbs at the watermark from the sorted holes: where the band grows down, -1 comes before the hole that touches it,
+    # and §11, which speaks of a band that grows up, does not say whether it is passed over.
+    reached = band.grows_up or -1 not in band.holes or band.watermark + 1 not in band.holes
+    leave_undefined(unless=reached, reason="a flush that meets -1 before the hole at the watermark")
     band.holes = sorted(band.holes)
     _absorb(band)
     moves = _moves(band, urgent=urgent)

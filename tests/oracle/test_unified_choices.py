@@ -220,3 +220,19 @@ def test_a_plan_for_a_band_that_counts_less_than_none_is_undefined():
         driver.does("free_swa_segment", slots=row, start_pos=0)
     assert driver.swa.live < 0
     driver.is_undefined("less than none", "reclaim_plan", need=60, evictable_swa=4)
+
+
+def test_a_flush_of_page_minus_one_is_predicted_unless_the_watermark_has_a_hole_behind_it():
+    for direction, open_question in (("down", True), ("up", False)):
+        driver = UnifiedDriver(two_pools(full_direction=direction))
+        first, last = driver.alloc(4), driver.alloc(4)
+        for _ in range(2):
+            driver.does("free_full", slots=first)
+        assert -1 in driver.full.holes
+        driver.flush("full")
+        driver.does("free_full", slots=last)
+        if open_question:
+            driver.is_undefined("-1 before the hole at the watermark", "flush", pool="full")
+        else:
+            driver.flush("full")
+            assert driver.full.holes == [-1]
