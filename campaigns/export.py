@@ -60,11 +60,6 @@ def render(
     """
     if format not in FORMATS:
         raise UsageError(f"there is no export format {format!r}: use {', '.join(FORMATS)}")
-    if trace.family == "hybrid-rows":
-        # The callers' own code is no method of an allocator, so a program of calls cannot show it.
-        raise UsageError(
-            "a trace of the hybrid-rows family can be replayed, but no program is written of it"
-        )
     story = _story(trace, target, finding, session)
     program = write_program(story)
     build = make_build(target, trace.geometry, trace.mode)

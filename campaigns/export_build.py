@@ -20,6 +20,8 @@ from oracle.geometry import BANDS, TWO_POOLS, Family, Geometry, Mode
 from targets.sglang.finder import BARE, DATA_PLANE, GENUINE, REAL_AREAS
 from targets.sglang.releases import LOCATIONS, is_specification, parse
 
+ROW_MODULES = frozenset({"sglang.srt.mem_cache.common"})
+"""What a release's calls on rows are made of and its allocators are not."""
 NEEDS_RELEASE = (
     "A reproducer exported by kvoracle. It needs torch, msgspec and an SGLang release (with "
     "Triton, where the release computes with Triton kernels on a CPU), and nothing else."
@@ -67,12 +69,17 @@ def make_build(target: str, geometry: Geometry, mode: Mode) -> Build:
         code = render_template("build.own.py.j2", **context)
         return Build(code, True, NEEDS_PACKAGE, "", "", OWN_ATTRIBUTES, {})
     wanted = parse(target)
+    left_out = tuple(
+        module
+        for module in DATA_PLANE
+        if geometry.family != "hybrid-rows" or module not in ROW_MODULES
+    )
     context |= {
         "wanted": inline(literal(wanted.release)),
         "tree": inline(literal(str(wanted.path) if wanted.path else None)),
         "bare": _laid_out("BARE = ", "{", sorted(BARE), "}"),
         "real": _laid_out("REAL = ", "(", REAL_AREAS, ")"),
-        "left_out": _laid_out("LEFT_OUT = ", "(", DATA_PLANE, ")"),
+        "left_out": _laid_out("LEFT_OUT = ", "(", left_out, ")"),
         "genuine": _laid_out("GENUINE = ", "{", sorted(GENUINE), "}"),
     }
     if geometry.family in BANDS:

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import structs
+
 from campaigns.export_layout import Code, Group, Item, group, literal
 from campaigns.export_names import Names
 from oracle.call import Call
 
 REQUEST_CALLS = {"take_request_slots": "take", "return_request_slots": "give_back"}
 """The calls on the caller's own pool of request slots."""
+
+
+ROW_CALLS = frozenset({"evict_out_of_window", "free_row_segments", "free_row"})
+"""The calls on rows, which a layer above the allocator takes (contract_paged_swa §11)."""
 
 
 class CallCode:
@@ -28,7 +34,8 @@ class CallCode:
         method = self._call.method
         if method in REQUEST_CALLS:
             return group(f"request_slots.{REQUEST_CALLS[method]}(", [str(self._call.need)], ")")
-        return Group(f"{self._place}.{method}(", tuple(self._arguments()), ")")
+        place = "rows" if method in ROW_CALLS else self._place
+        return Group(f"{place}.{method}(", tuple(self._arguments()), ")")
 
     def _arguments(self) -> list[Item]:
         fill = _ARGUMENTS.get(self._call.method)
@@ -87,6 +94,32 @@ class CallCode:
     def _cyclic(self) -> list[Item]:
         return [Item(str(self._call.start_class)), Item(str(self._call.need))]
 
+    def _request(self) -> Item:
+        """The name of a new request with the row and the cursors of the call."""
+        call, name = self._call, request_name(self._number)
+        cursors = structs.asdict(call.cursors)
+        row = self._names.tensor(call.slots, wide=False)
+        given = [f"{cursor}={value}" for cursor, value in cursors.items() if value]
+        self.before.append(assigned(name, group("row_request(", [row, *given], ")")))
+        if call.overwrite:
+            self.after.append(f"{name}.table.zero_()")
+        return Item(name)
+
+    def _window(self) -> list[Item]:
+        call = self._call
+        given = [f"window={call.window}", f"sharing={call.sharing}"]
+        given += [f"retain_floor={call.retain_floor}", f"interval={call.interval}"]
+        return [self._request(), *(Item(text) for text in (str(call.pre_len), *given))]
+
+    def _row(self) -> list[Item]:
+        ranges = group("[", [f"({start}, {stop})" for start, stop in self._call.ranges], "]")
+        return [self._request(), Item(ranges)]
+
+    def _row_segments(self) -> list[Item]:
+        call = self._call
+        bounds = [Item(f"evicted={call.evicted}"), Item(f"dead_lo={call.dead_lo}")]
+        return [*self._segments(), *bounds]
+
     def _slots(self) -> list[Item]:
         return [Item(self._passed(self._call.slots, 0))]
 
@@ -135,6 +168,11 @@ class CallCode:
         self.before.append(assigned(name, code))
         self.after.append(f"{name}.zero_()")
         return name
+
+
+def request_name(number: int) -> str:
+    """The variable of the request that the ``number``-th call, a call on a row, is about."""
+    return f"request{number}"
 
 
 def bases_name(number: int) -> str:
@@ -187,4 +225,7 @@ _ARGUMENTS: dict[str, Callable[[CallCode], list[Item]]] = {
     "request_slot_reserve": CallCode._slot_reserve,
     "alloc_cyclic": CallCode._cyclic,
     "alloc_group_begin": CallCode._need,
+    "evict_out_of_window": CallCode._window,
+    "free_row": CallCode._row,
+    "free_row_segments": CallCode._row_segments,
 }

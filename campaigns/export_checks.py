@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from msgspec import to_builtins
 
-from campaigns.export_calls import assigned, bases_name
+from campaigns.export_calls import ROW_CALLS, assigned, bases_name, request_name
 from campaigns.export_laws import LawCheck, law_check
 from campaigns.export_layout import Code, comment, group, layout, literal
 from campaigns.export_names import FixedNames, Variable
@@ -227,6 +227,16 @@ def _returned(finding: Finding, last: Step, returned: Variable | None) -> Check:
 def _resolved(finding: Finding, last: Step, number: int) -> Check:
     assert last.expected is not None
     place = section(finding.method, finding.family)
+    if finding.method in ROW_CALLS:
+        return Check(
+            "how far the peers of the row are evicted, after the call",
+            [
+                *comment(f"Where the cursor of the row stands after the call ({place}).", BODY),
+                *layout(assigned("expected", literal(last.expected.resolved)), BODY),
+                f"    got = [{request_name(number)}.evicted]",
+            ],
+            raising=bool(last.got.error),
+        )
     return Check(
         "the rotation bases after the call, -1 where one is open still",
         [

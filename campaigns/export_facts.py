@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from campaigns.export_calls import assigned, bases_name
+from campaigns.export_calls import ROW_CALLS, assigned, bases_name, request_name
 from campaigns.export_device import compression, device_facts, device_page, device_pages
 from campaigns.export_layout import Code, comment, group, inline, layout, literal, numbers
 from campaigns.export_names import FixedNames, Names, Variable
@@ -64,6 +64,7 @@ class Facts:
             "device_page": device_page(self.geometry),
             "named_keys": self._named_keys(),
             "at_call": story.finding is not None and story.finding.method != "state",
+            **self._row_bounds(),
             "sizes": self.geometry.family_sizes,
             "family": story.trace.family,
             "hybrid": shape.mapped,
@@ -77,6 +78,31 @@ class Facts:
         if self.geometry.family == "hisparse":
             device = self.geometry.size
         return {"full": full, "swa": swa, "device": device}
+
+    def _named_row(self) -> list[int]:
+        last = self.story.steps[-1].call if self.story.steps else None
+        return list(last.slots) if last is not None else []
+
+    def _row_bounds(self) -> dict[str, object]:
+        """Of a window eviction: from where on peers may go, from where on they may not, and where the cursor may stand."""
+        last = self.story.steps[-1].call if self.story.steps else None
+        if last is None or last.method not in ROW_CALLS:
+            return {}
+        size, own = self.page_size, last.cursors
+        for request in self.story.books.requests:
+            if tuple(request.slots) == last.slots:
+                own = request.cursors
+        first = last.pre_len - (max(last.window, size) if last.sharing else last.window)
+        if last.sharing and last.retain_floor is not None:
+            first = min(first, last.retain_floor)
+        evicted = last.cursors.evicted
+        return {
+            "row_low": max(own.protected, own.floor),
+            "row_kept": first,
+            "row_evicted": evicted,
+            "row_end": max(evicted, -(-last.cursors.allocated // size) * size),
+            "request": request_name(len(self.story.steps)),
+        }
 
     def _named_keys(self) -> list[int]:
         """The keys of the slots that the last call names."""
@@ -159,7 +185,18 @@ class Facts:
                 "(first position, how many slots, the slot before) by row.",
             ),
             ("read", self._read(), "(slots, request, first position) of what rows may still read."),
-            ("given", self._given(), "The rotation bases that were passed."),
+            ("row_slots", self.names.elements(self._named_row()), "The row of the last call."),
+            (
+                "unmapped",
+                "{slot for slot in row_slots if peers_before[slot] > 0 >= mapping[slot]}",
+                "Those of its slots whose peers went by the call.",
+            ),
+            (
+                "lost_peers",
+                "[at for at, slot in enumerate(row_slots) if slot in unmapped]",
+                "Their positions.",
+            ),
+            ("bases_before", self._given(), "The rotation bases that were passed."),
             ("turns", self._turns(), "(slots, class whose turn the first page is) of each row."),
         ]
         if self.returned is not None:
@@ -170,7 +207,16 @@ class Facts:
         return facts
 
     def _held(self) -> list[int]:
-        return [slot for slots in self._rows() for slot, _, _ in slots]
+        books = self.story.books
+        nodes = [
+            slot
+            for node in books.tree
+            for position, slot in enumerate(node.slots)
+            if position // self.page_size not in node.gone
+        ]
+        # Where a tree holds the pages of rows too, each is named once.
+        held = [slot for slots in self._rows() for slot, _, _ in slots] + nodes
+        return list(dict.fromkeys(held)) if books.tree else held
 
     def _rows(self) -> list[list[tuple[int, int, int]]]:
         """For each row the slots that it still holds, with the request and position whose KV each must carry."""

@@ -13,6 +13,12 @@ from campaigns.export_layout import Code, group, layout
 from campaigns.export_names import FixedNames, Names, Variable
 from campaigns.export_story import Story
 from campaigns.export_templates import law_template, render_template
+from oracle.laws.row_names import (
+    CURSOR_RISES,
+    EVICTED_ABOVE_FLOOR,
+    ROW_LAW_NAMES,
+    WINDOW_KEPT,
+)
 from oracle.laws.violation import (
     CONTENT_FULL,
     CONTENT_SWA,
@@ -46,6 +52,9 @@ CHECKED = {
     IDENTITY_MAPPING: "slots that do not map to themselves",
     RING_ACCOUNTING: "what the queries say of the rings",
     PAGE_CLASS: "pages in the list of another class",
+    CURSOR_RISES: "where the cursor of the row stands after the call",
+    EVICTED_ABOVE_FLOOR: "positions that are never evicted and lost their peers",
+    WINDOW_KEPT: "positions that may be read and lost their peers",
     ROTATION: "pages of rows that come from another class than the one whose turn it is",
 }
 
@@ -74,7 +83,7 @@ def law_check(story: Story, names: FixedNames, returned: Variable | None) -> Law
     context = facts.context()
     family = story.trace.family
     before = ""
-    if law in (FAILED_CALL_CHANGES_NOTHING, RETURNED_SLOTS):
+    if law in (FAILED_CALL_CHANGES_NOTHING, RETURNED_SLOTS, *ROW_LAW_NAMES):
         before = render_template(law_template(law, pool, family, part=".before"), **context)
     after = render_template(law_template(law, pool, family), **context)
     last = story.steps[-1] if story.steps else None

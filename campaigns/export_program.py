@@ -114,6 +114,8 @@ class _Writer:
             lines.append("    backups = []")
         if self.story.trace.family == "swa-ring":
             lines.append("    request_slots = request_pool(allocator)  # the caller's own")
+        if self.story.trace.family == "hybrid-rows":
+            lines.append("    rows = row_layer(allocator)  # frees rows by their cursors")
         last = len(self.story.steps) - 1
         for number, step in enumerate(self.story.steps):
             code, variable, stamped = self.prepared[number]

@@ -37,6 +37,10 @@ BREACH_REASONS = {
     legality.UNALIGNED_BUFFER: "a buffer is made of whole pages of the device",
     legality.DEVICE_TOO_SMALL: "the device has too few free pages",
     legality.UNALIGNED_PREFIX: "rows on interleaved pages grow from a page boundary on",
+    legality.UNALIGNED_PROTECTED: "what the tree owns ends on a page boundary",
+    legality.UNALIGNED_CURSOR: "the cursor of what is evicted stands inside a page",
+    legality.STALE_CURSOR: "the cursor says less than what was evicted already",
+    legality.FLOOR_IGNORED: "what lies below the floor was never evicted by the window",
     legality.OTHER_CLASS: "the row's next page is the turn of another class",
 }
 UNMAPPED = (legality.UNMAPPED_REPRESENTATIVE, legality.UNMAPPED_SLOT)

@@ -25,6 +25,7 @@ from targets.hits import HitRecorder
 from targets.mode import switched
 from targets.request_slots import RequestSlots
 from targets.rows.calls import LayerCaller
+from targets.rows.layer import RowLayer
 from targets.rows.methods import ROWS_FAMILY
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 class EagerTarget:
     """The target ``eager`` on ``device``; with other ``classes`` and ``name``, one of its mutants.
 
-    ``allocator`` is the object under test. Raises AttributeError when used before the first ``reset``.
+    ``allocator`` is the object under test, ``rows`` the layer for calls on rows above it, None where there is none. Raises AttributeError when used before the first ``reset``.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class EagerTarget:
         self.name = name
         self.versions: dict[str, str] = {"torch": str(torch.__version__)}
         self.allocator: EagerAllocator
+        self.rows: RowLayer | None = None
         self._device = device
         self._classes = classes if classes is not None else AllocatorClasses()
         self._reuse = classes is None
@@ -87,9 +89,11 @@ class EagerTarget:
         with switched(mode):
             self.allocator = self._build(geometry)
         self._reach = Reach(request_slots=self._request_slots)
+        self.rows = None
         if geometry.family == ROWS_FAMILY:
             assert isinstance(self.allocator, HybridSWAAllocator)
-            self._reach = Reach(rows=LayerCaller(self._classes.rows(self.allocator)))
+            self.rows = self._classes.rows(self.allocator)
+            self._reach = Reach(rows=LayerCaller(self.rows))
         self._performer = None
         if geometry.family in BANDS:
             self._performer = Performer(self.allocator, self._device, self._recorder)

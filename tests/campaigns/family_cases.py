@@ -17,14 +17,17 @@ from oracle.operations import (
     Decode,
     DeviceBuffer,
     Drain,
+    EvictWindow,
     Free,
     FreeDevice,
     FreeDeviceBuffer,
+    FreeRowSegments,
     FreeSegment,
     GroupBegin,
     GroupEnd,
     LogicalExtend,
     Release,
+    ReleaseRow,
     RotatedExtend,
     RotatedPart,
     SlotReserve,
@@ -58,6 +61,13 @@ GEOMETRIES: dict[str, Geometry] = {
         size_swa=64,
         page_size=8,
         sizes=FamilySizes(device_size=16),
+    ),
+    "hybrid-rows": Geometry(
+        family="hybrid-rows",
+        size=64,
+        size_swa=64,
+        page_size=4,
+        sizes=FamilySizes(window=6),
     ),
 }
 
@@ -112,6 +122,13 @@ EVERYTHING: dict[str, Trace] = {
         Free(count=7),
         GroupEnd(),
     ),
+    "hybrid-rows": trace(
+        GEOMETRIES["hybrid-rows"],
+        Alloc(amount=24),
+        EvictWindow(),
+        FreeRowSegments(page=1),
+        ReleaseRow(overwrite=True),
+    ),
 }
 """For each family calls of every kind that it alone has."""
 
@@ -129,6 +146,9 @@ MUTANTS: dict[str, tuple[str, bool]] = {
     "buffer-shares-places": ("hisparse", True),
     "device-not-counted": ("hisparse", False),
     "compressed-entries-left": ("hisparse-dsv4", True),
+    "cursor-kept-after-eviction": ("hybrid-rows", False),
+    "threshold-inside-a-page": ("hybrid-rows", True),
+    "eviction-floor-ignored": ("hybrid-rows", True),
 }
 """Faults: their family, and whether a law is broken by a caller who keeps the contract."""
 

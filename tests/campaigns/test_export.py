@@ -14,7 +14,6 @@ pytest.importorskip("torch")
 from campaigns.export import FORMATS, render, run_script, write_script
 from campaigns.export_run import ScriptRunner
 from oracle.errors import UsageError
-from oracle.family_sizes import FamilySizes
 from oracle.geometry import Geometry
 from oracle.lockstep import run_trace
 from oracle.operations import Alloc, Free, RawFree, Release, StaleFree
@@ -167,10 +166,6 @@ def test_an_export_is_the_same_each_time(format_: Any) -> None:
 def test_what_cannot_be_exported_or_written_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no export format 'html'"):
         render(SEGMENTED, "eager", format="html")  # type: ignore[arg-type]
-    sizes = FamilySizes(window=4)
-    rows = Geometry(family="hybrid-rows", size=16, size_swa=16, page_size=4, sizes=sizes)
-    with pytest.raises(UsageError, match="no program is written"):
-        render(Trace(geometry=rows), "eager")
     with pytest.raises(UsageError, match="no target 'eagre'"):
         render(SEGMENTED, "eagre")
     with pytest.raises(UsageError, match="cannot write the script"):
