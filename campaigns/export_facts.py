@@ -185,13 +185,18 @@ class Facts:
                 "(first position, how many slots, the slot before) by row.",
             ),
             ("read", self._read(), "(slots, request, first position) of what rows may still read."),
-            ("row", self.names.elements(self._named_row()), "The row of the last call."),
+            ("row_slots", self.names.elements(self._named_row()), "The row of the last call."),
             (
-                "lost",
-                "[at for at, slot in enumerate(row) if peers_before[slot] > 0 >= mapping[slot]]",
-                "The positions whose peers went by the last call.",
+                "unmapped",
+                "{slot for slot in row_slots if peers_before[slot] > 0 >= mapping[slot]}",
+                "Those of its slots whose peers went by the call.",
             ),
-            ("given", self._given(), "The rotation bases that were passed."),
+            (
+                "lost_peers",
+                "[at for at, slot in enumerate(row_slots) if slot in unmapped]",
+                "Their positions.",
+            ),
+            ("bases_before", self._given(), "The rotation bases that were passed."),
             ("turns", self._turns(), "(slots, class whose turn the first page is) of each row."),
         ]
         if self.returned is not None:

@@ -146,10 +146,9 @@ MUTANTS: dict[str, tuple[str, bool]] = {
     "buffer-shares-places": ("hisparse", True),
     "device-not-counted": ("hisparse", False),
     "compressed-entries-left": ("hisparse-dsv4", True),
-    "cursor-kept-after-eviction": ("hybrid-rows", True),
+    "cursor-kept-after-eviction": ("hybrid-rows", False),
     "threshold-inside-a-page": ("hybrid-rows", True),
     "eviction-floor-ignored": ("hybrid-rows", True),
-    "cursor-stored-after-the-free": ("hybrid-rows", False),
 }
 """Faults: their family, and whether a law is broken by a caller who keeps the contract."""
 

@@ -17,8 +17,9 @@ from oracle import comparison  # noqa: E402
 from oracle.errors import TargetUnavailable  # noqa: E402
 from oracle.finding import Finding  # noqa: E402
 from oracle.geometry import Mode  # noqa: E402
+from oracle.laws.row_names import ROW_LAW_NAMES  # noqa: E402
 from oracle.lockstep import Judging, Session, run_trace  # noqa: E402
-from oracle.operations import Alloc, Release, RotatedExtend, RotatedPart  # noqa: E402
+from oracle.operations import Alloc, EvictWindow, Release, RotatedExtend, RotatedPart  # noqa: E402
 from oracle.trace import Trace  # noqa: E402
 from strategies.explore import explore  # noqa: E402
 from targets.registry import make_target  # noqa: E402
@@ -172,3 +173,14 @@ def fires(source: str, damage: Callable[[Any], None]) -> bool:
 @pytest.mark.parametrize("family", GEOMETRIES)
 def test_a_call_is_told_with_the_section_of_the_contract_that_it_follows(family: str) -> None:
     assert section("free", family).startswith("contract_paged_swa §")
+
+
+@pytest.mark.parametrize("law", ROW_LAW_NAMES)
+def test_a_law_of_rows_is_laid_out_as_ruff_would_and_silent_on_ours(
+    law: str, tmp_path: Path
+) -> None:
+    subject = trace(GEOMETRIES["hybrid-rows"], Alloc(amount=24), EvictWindow())
+    finding = finding_at(subject, "law", f"swa.{law}", method="evict_out_of_window")
+    source = render(subject, "eager", finding=finding)
+    assert_formatted(source, tmp_path / "law.py")
+    assert not verdict(source)

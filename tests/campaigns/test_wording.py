@@ -38,6 +38,27 @@ CALLS = {
         method="free_segments", segments=(Segment((4,), 0), Segment((8,), 8))
     ),
     "free_group_begin()": Call(method="free_group_begin"),
+    "take_request_slots(2)": Call(method="take_request_slots", need=2),
+    "alloc_group_begin(3)": Call(method="alloc_group_begin", need=3),
+    "alloc_cyclic(start_class=1, 8)": Call(method="alloc_cyclic", start_class=1, need=8),
+    "alloc_device_buffer([4..7], need=8)": Call(
+        method="alloc_device_buffer", slots=(4, 5, 6, 7), need=8
+    ),
+    "free_hisparse([4])": Call(method="free_hisparse", slots=(4,)),
+    "configure_spec_scratch(4, device_buffer_size=8)": Call(
+        method="configure_spec_scratch", need=4, device_buffer=8
+    ),
+    "request_slot_reserve(has_req_pool_slot=True, prefill_tokens=3)": Call(
+        method="request_slot_reserve", need=3, slot_held=True
+    ),
+    "alloc_extend(prefix_lens=[0], seq_lens=[4], last_loc=[-1], extend_num_tokens=4, rotation_bases=[None])": Call(
+        method="alloc_extend",
+        prefix_lens=(0,),
+        seq_lens=(4,),
+        last_loc=(-1,),
+        extend_num_tokens=4,
+        rotation_bases=(None,),
+    ),
     "resize(size=8, size_swa=4)": Call(method="resize", size=8, size_swa=4),
     "set_full_to_swa_mapping([1], [2])": Call(
         method="set_full_to_swa_mapping", slots=(1,), peers=(2,)
