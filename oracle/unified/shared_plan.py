@@ -58,11 +58,25 @@ class SharedPlan:
         empty: bool = False,
     ) -> bool:
         """Whether ``demand`` fits once ``reclaim`` is freed; ``compacted``: and every hole closed; ``empty``: and nothing left."""
+        clamped = Pages(min(reclaim.full, self.full.live), min(reclaim.swa, self.swa.live))
+        verdict = self._fits(demand, clamped, reclaim, compacted=compacted, empty=empty)
+        if min(clamped) < 0:
+            # §8 clamps the reclaim for the live counts, and leaves open whether for ids and holes too: only a damaged count shows it.
+            other = self._fits(demand, clamped, clamped, compacted=compacted, empty=empty)
+            leave_undefined(
+                unless=verdict == other, reason="a gate for a band that counts less than none"
+            )
+        return verdict
+
+    def _fits(
+        self, demand: Pages, clamped: Pages, reclaim: Pages, *, compacted: bool, empty: bool
+    ) -> bool:
+        """``fits`` where ``clamped`` leaves the live counts and ``reclaim`` becomes ids and holes."""
         full, swa = self.full.grid, self.swa.grid
         capacity_full = full.pages - full.first
         capacity_swa = min(full.pages - full.first, swa.pages - swa.first)
-        live_full = 0 if empty else self.full.live - min(reclaim.full, self.full.live)
-        live_swa = 0 if empty else self.swa.live - min(reclaim.swa, self.swa.live)
+        live_full = 0 if empty else self.full.live - clamped.full
+        live_swa = 0 if empty else self.swa.live - clamped.swa
         if live_full + demand.full > capacity_full or live_swa + demand.swa > capacity_swa:
             return False
         if compacted or empty:

@@ -236,3 +236,16 @@ def test_a_flush_of_page_minus_one_is_predicted_unless_the_watermark_has_a_hole_
         else:
             driver.flush("full")
             assert driver.full.holes == [-1]
+
+
+def test_a_gate_for_a_band_that_counts_less_than_none_is_undefined_where_that_decides():
+    for total_bytes, decides in ((45, True), (200, False)):
+        driver = UnifiedDriver(
+            two_pools(total_bytes=total_bytes, full_bytes=4, swa_bytes=1, page_size=5)
+        )
+        driver.does("free_full", slots=range(5))
+        assert driver.full.live < 0
+        if decides:
+            driver.is_undefined("less than none", "alloc", need=5)
+        else:
+            assert driver.alloc(5) == [5, 6, 7, 8, 9]
