@@ -96,6 +96,11 @@ LARGEST_SEED = 2**64 - 1
     is_flag=True,
     help="Also run parts of each clean legal trace a second time in another way that must come to the same.",
 )
+@click.option(
+    "--costs",
+    is_flag=True,
+    help="Also look for host syncs and launches in each call; on our own targets those that break a promise are findings.",
+)
 @fail_on_option
 @laws_only_option
 @reference_option
@@ -115,6 +120,7 @@ def fuzz(
     known: Path | None,
     update_known: bool,
     metamorphic: bool,
+    costs: bool,
     fail_on: str | None,
     laws_only: bool,
     reference: bool,
@@ -135,6 +141,7 @@ def fuzz(
       kvoracle fuzz sglang==0.5.17 --callers legal --known docs/known_findings.toml
       kvoracle fuzz eager sglang==0.5.22 --examples 300 --seed 7 --format json
       kvoracle fuzz sglang==0.5.23 --callers legal --metamorphic --laws-only
+      kvoracle fuzz eager fused --family unified-swa --callers legal --costs
 
     \b
     Exit codes:
@@ -161,6 +168,7 @@ def fuzz(
         fail_on_hazard=fail_on == "hazard",
         known=known_file(known, update=update_known),
         metamorphic=metamorphic,
+        costs=costs,
     )
     if "" in options.targets:
         raise UsageError("a target has no name: 'kvoracle targets' lists the known ones")

@@ -42,6 +42,7 @@ class FuzzOptions(Struct, frozen=True, kw_only=True):
     fail_on_hazard: bool
     known: KnownFile | None = None
     metamorphic: bool = False
+    costs: bool = False
 
     @property
     def workers(self) -> int:
@@ -55,7 +56,8 @@ class FuzzOptions(Struct, frozen=True, kw_only=True):
         if self.debug is not None:
             parts.append("debug on" if self.debug else "debug off")
         parts += ["laws only"] if self.laws_only else []
-        return [*parts, "metamorphic"] if self.metamorphic else parts
+        parts += ["metamorphic"] if self.metamorphic else []
+        return [*parts, "costs"] if self.costs else parts
 
     def shares(self) -> list[dict[Family, Share]]:
         """For each target, what each family gets of the budget."""
@@ -92,6 +94,7 @@ class FuzzOptions(Struct, frozen=True, kw_only=True):
             replays_known=replays_known,
             attempt=attempt,
             metamorphic=self.metamorphic,
+            costs=self.costs,
             seconds=share.seconds,
             examples=share.examples,
         )
@@ -113,6 +116,8 @@ class FuzzOptions(Struct, frozen=True, kw_only=True):
             switches += " --laws-only"
         if self.metamorphic:
             switches += " --metamorphic"
+        if self.costs:
+            switches += " --costs"
         return f"found by kvoracle fuzz {shlex.quote(target)} {switches} --seed {self.seed}"
 
 

@@ -59,7 +59,8 @@ class FuzzJob(Struct, frozen=True, kw_only=True, tag="fuzz"):
     ``asked``: the person named the families, so that one which the target does not have is an error. ``debug`` None: the
     memory-pool debug mode is drawn for each example. ``known``: accepted findings, which are counted and not reduced;
     ``replays_known``: their traces are run first. ``attempt``: how many children have died of these families before, so that
-    other traces are drawn. ``metamorphic``: relations between two runs are judged too.
+    other traces are drawn. ``metamorphic``: relations between two runs are judged too. ``costs``: probes look at
+    what each call costs.
     """
 
     where: Where
@@ -76,6 +77,7 @@ class FuzzJob(Struct, frozen=True, kw_only=True, tag="fuzz"):
     replays_known: bool = False
     attempt: int = 0
     metamorphic: bool = False
+    costs: bool = False
 
 
 class Day(Struct, frozen=True, kw_only=True):

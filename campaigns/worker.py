@@ -69,7 +69,7 @@ class Worker:
         if isinstance(job, ReplayJob):
             self._replay(job)
             return
-        target = make_target_of(job.where)
+        target = make_target_of(job.where, probed=isinstance(job, FuzzJob) and job.costs)
         keep_journal(job.where)
         if isinstance(job, ExportJob):
             from campaigns.export_worker import export
@@ -137,11 +137,19 @@ class Worker:
             ).run()
 
 
-def make_target_of(where: Where) -> Target:
-    """The target under test, which ends this process when its device is lost. Raises ``UsageError`` or ``TargetUnavailable``."""
+def make_target_of(where: Where, *, probed: bool = False) -> Target:
+    """The target under test, which ends this process when its device is lost; ``probed``: with what each call costs.
+
+    Raises ``UsageError``, ``TargetUnavailable``, or ``BlindDetectorError`` where a probe does not work.
+    """
     from targets.lost_device import EndsWithItsDevice
 
-    return EndsWithItsDevice(bare_target_of(where))
+    target = bare_target_of(where)
+    if probed:
+        from targets.probes.attaching import with_probes
+
+        target = with_probes(target, where.device)
+    return EndsWithItsDevice(target)
 
 
 def bare_target_of(where: Where) -> Target:

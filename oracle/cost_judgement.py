@@ -5,6 +5,8 @@ Guarantees silence where nobody looked (``Outcome.costs`` is None), where the ca
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from oracle.call import Call
 from oracle.caller import Planned
 from oracle.comparison import Difference
@@ -23,9 +25,9 @@ class CostJudgement:
         self._budget = LaunchBudget(geometry, mode)
         self._promised = False
 
-    def follow(self, planned: Planned) -> None:
-        """``planned`` is the next call of the run."""
-        self._promised = self._sync_free.promised(planned.call)
+    def follow(self, planned: Planned, queries: Mapping[str, int] | None = None) -> None:
+        """``planned`` is the next call of the run, ``queries`` are the capacities before it."""
+        self._promised = self._sync_free.promised(planned.call, queries)
         self._budget.follow(planned.breaches)
 
     def judge(self, call: Call, got: Outcome) -> tuple[FindingKind, Difference] | None:

@@ -157,7 +157,7 @@ class Session:
         expected = self._reference.apply(call) if self._reference else None
         state = self._reference.snapshot() if self._reference else None
         self.seconds.prediction += perf_counter() - start
-        self._costs.follow(planned)
+        self._costs.follow(planned, self._lanes[0].last.queries)
         outcome: Outcome | None = None
         for lane in self._lanes:
             start = perf_counter()

@@ -1,13 +1,17 @@
 """Which calls wait for no device: neither a host sync nor an operation whose output shape depends on values.
 
-Covers the families of fixed pools, at level off and without the debug mode: to count a hit, to raise in the caller and to look
-for duplicates, the host has to read. Says nothing of set-shaped frees (``free``, ``free_swa``, ``free_full``).
+Covers the families of fixed pools and (by ``unified_sync_free``) those of one buffer, at level off and without the debug mode: to count
+a hit, to raise in the caller and to look for duplicates, the host has to read. Says nothing of set-shaped frees (``free``,
+``free_swa``, ``free_full``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from oracle.call import Call
-from oracle.geometry import Geometry, Mode
+from oracle.geometry import UNIFIED_FAMILIES, Geometry, Mode
+from oracle.unified_sync_free import UnifiedSyncFree
 
 _POOL = frozenset(
     {
@@ -48,13 +52,17 @@ class SyncFree:
     def __init__(self, geometry: Geometry, mode: Mode) -> None:
         self._family: str = geometry.family
         self._pool_family = "token" if geometry.page_size == 1 else "paged"
-        self._promises = mode.level == "off" and not mode.debug and self._family in SYNC_FREE
+        self._unified = UnifiedSyncFree(geometry) if geometry.family in UNIFIED_FAMILIES else None
+        covered = self._unified is not None or self._family in SYNC_FREE
+        self._promises = mode.level == "off" and not mode.debug and covered
         self._set_shaped = False
 
-    def promised(self, call: Call) -> bool:
-        """Whether ``call``, the next of the run, is sync-free."""
+    def promised(self, call: Call, queries: Mapping[str, int] | None = None) -> bool:
+        """Whether ``call``, the next of the run, is sync-free. ``queries``: the capacities before it, as far as they are known."""
         if not self._promises:
             return False
+        if self._unified is not None:
+            return self._unified.promised(call, queries or {})
         composite = call.pool == "composite"
         family = self._family if composite else self._pool_family
         if call.method == "free_group_end" and composite:

@@ -162,6 +162,7 @@ _FILLERS: dict[str, Callable[[Arguments, Call], None]] = {
     "set_full_to_swa_mapping": _mapping,
     "clear_full_to_swa_mapping": _slots,
     "translate_loc_from_full_to_swa": _slots,
+    "translate": _slots,
     "resize": _config,
     "alloc_logical_only": _extend,
     "alloc_device_buffer": _device_buffer,

@@ -1,7 +1,6 @@
 """Any target with probes attached: each outcome carries what the call cost.
 
-Guarantees that only the inside of a call is watched, not the driver's reading of what it returned. Unified families are driven
-without the watch: their outcomes carry no costs.
+Guarantees that only the inside of a call is watched, not the driver's reading of what it returned.
 """
 
 from __future__ import annotations
@@ -67,6 +66,7 @@ class ProbedTarget:
     ) -> None:
         self.name = target.name
         self.versions = target.versions
+        self.notes: tuple[str, ...] = tuple(getattr(target, "notes", ()))
         self.tallies: dict[str, Tally] = {}
         self._target = target
         self._syncs = syncs

@@ -1,7 +1,8 @@
 """From what a probe saw to the line of the allocator that did it.
 
 Guarantees that frames of torch, triton and the probes themselves are passed over. Whether a line is an instrument's own is told by its
-file: the places where invariants are looked at for the oracle are instruments, and what they read is no cost of the allocator.
+file: the places where invariants are looked at for the oracle are instruments, and so is the KV of a release's bands, which remembers
+where pages went; what they read is no cost of the allocator.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ _INSTRUMENTS = (
     ("targets/eager/signals.py", "", 1),
     ("targets/sglang/signal_probe.py", "", 1),
     ("targets/async_asserts.py", "", 1),
+    ("targets/sglang/unified_pools.py", "", 1),
     ("targets/fused/watch.py", "", 2),
     ("targets/fused/hybrid_allocation.py", "_assert_none_gone", 2),
 )

@@ -25,6 +25,7 @@ from targets.sglang.unified_calls import Performer
 from targets.sglang.unified_pools import BandKv
 from targets.sglang.unified_release import UnifiedRelease
 from targets.sglang.unified_state import BAND_ATTRIBUTES, unified_snapshot
+from targets.watching import watching, watching_now
 
 
 class UnifiedAllocator:
@@ -48,12 +49,13 @@ class UnifiedAllocator:
         self._recorder.restart()
         for band in self.kv.values():
             band.forget()
-        arguments = Arguments(call, self._device)
+        arguments = Arguments(call, self._device, separate=watching_now())
         value: tuple[int, ...] | None = None
         dtype = error = message = ""
         try:
-            with asserts_on_host():
-                value, dtype = _plain(self._performer.perform(call, arguments))
+            with asserts_on_host(), watching(arguments.twins):
+                answer = self._performer.perform(call, arguments)
+            value, dtype = _plain(answer)
             if self._device.startswith("cuda"):
                 torch.cuda.synchronize(self._device)
         except Exception as raised:  # noqa: BLE001 (everything an allocator raises is an observation)

@@ -116,7 +116,7 @@ class Performer:
         return self._allocator.full_tokens_before_mamba_recheck(call.need)
 
     def _translate(self, call: Call, arguments: Arguments) -> Any:
-        band, slots = self._band(call), arguments.index(call.slots)
+        band, slots = self._band(call), arguments.positional[0]
         if call.pool == "state":
             return band.virtual_to_physical[slots.long()]
         return band.translate_kv_loc(slots)

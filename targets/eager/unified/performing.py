@@ -18,6 +18,7 @@ from targets.call_arguments import Arguments
 from targets.driver import classify, finish
 from targets.eager.unified.eviction import TreeFrees
 from targets.eager.unified.ids import alloc
+from targets.watching import watching, watching_now
 
 if TYPE_CHECKING:
     from oracle.call import Call
@@ -49,11 +50,13 @@ class Performer:
         """Make ``call`` and say what came of it. Raises nothing that the allocator raises."""
         self._observe.restart()
         self._allocator.copies.clear()
-        arguments = Arguments(call, self._device)
+        arguments = Arguments(call, self._device, separate=watching_now())
         tree = self._tree(call)
         value, dtype, error, message = None, "", "", ""
         try:
-            value, dtype = _as_value(self._invoke(call, arguments, tree))
+            with watching(arguments.twins):
+                result = self._invoke(call, arguments, tree)
+            value, dtype = _as_value(result)
             finish(self._device)
         except Exception as raised:  # noqa: BLE001 (everything an allocator raises is an observation)
             value, dtype = None, ""
@@ -161,7 +164,7 @@ def _check_decode(allocator: Any, call: Call, _arguments: Arguments, tree: FakeT
 
 
 def _translate(allocator: Any, call: Call, arguments: Arguments, _tree: Any) -> Any:
-    table, slots = allocator.bands[call.pool].table, arguments.index(call.slots)
+    table, slots = allocator.bands[call.pool].table, arguments.positional[0]
     # A state is never negative or past the table, so it is looked up as it is (§10).
     return table.v2p[slots.to(torch.int64)] if call.pool == "state" else table.translate(slots)
 
