@@ -152,6 +152,8 @@ def _finding(number: int, block: _Block) -> str:
         lines.append(f"    script  {found.script_file} ({_shown(found)})")
     if found.trace_file:
         words = ["kvoracle", "replay", found.trace_file, target]
+        # Only a probe sees these.
+        words += ["--costs"] if found.finding.kind in ("sync", "launches") else []
         lines.append(f"    replay  {shlex.join(words)}")
     if found.remark:
         lines.append(f"    remark  {found.remark}")

@@ -66,7 +66,6 @@ class ProbedTarget:
     ) -> None:
         self.name = target.name
         self.versions = target.versions
-        self.notes: tuple[str, ...] = tuple(getattr(target, "notes", ()))
         self.tallies: dict[str, Tally] = {}
         self._target = target
         self._syncs = syncs
@@ -85,6 +84,10 @@ class ProbedTarget:
     def snapshot(self) -> AnySnapshot:
         """The target's, unwatched."""
         return self._target.snapshot()
+
+    def __getattr__(self, name: str) -> object:
+        # What only some targets have, such as ``allocator`` and ``notes``.
+        return getattr(self._target, name)
 
     def apply(self, call: Call) -> Outcome:
         """As the target, watched."""

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from campaigns.messages import Broken, Discovered, FuzzJob, Refused, Tally, Where, decode_event
+from campaigns.report import render
 from campaigns.verdict import FINDINGS, FamilyVerdict, SavedFinding, TargetVerdict, Verdict
 from campaigns.worker import Worker
 from oracle.finding import Finding
@@ -114,6 +115,16 @@ def test_a_finding_of_the_probe_fails_the_run() -> None:
     family = FamilyVerdict("unified-swa", Tally(), [saved])
     verdict = Verdict(targets=[TargetVerdict("eager", {}, [family])])
     assert verdict.exit_code() == FINDINGS
+    saved.trace_file = "trace.json"
+    assert "kvoracle replay trace.json eager --costs" in render(verdict, 200)
+
+
+def test_a_fuzz_with_costs_still_makes_programs(command: RunCommand) -> None:
+    done = command(
+        "fuzz", "eager", "--family", "unified-swa", "--callers", "hostile", "--examples", "10",
+        "--seed", "3", "--costs",
+    )  # fmt: skip
+    assert "    script  " in done.stdout, done.stdout + done.stderr
 
 
 def test_our_own_unified_allocators_pass_a_fuzz_with_costs(command: RunCommand) -> None:
