@@ -112,6 +112,7 @@ def test_a_result_is_remembered_for_the_same_trace_whatever_its_note(
     assert ResultCache(trace, "cpu").get("0.5.22") is None, "what went wrong is tried again"
 
 
+@pytest.mark.long
 @pytest.mark.release
 def test_a_repaired_bug_has_a_first_good_release(command: RunCommand) -> None:
     file = CORPUS / "partial-free-stale-map.json"
@@ -134,6 +135,7 @@ def test_a_new_bug_has_a_first_bad_release(command: RunCommand, tmp_path: Path) 
     assert statuses == {"0.5.16": "unsupported", "0.5.19": "pass", "0.5.20": "fail"}
 
 
+@pytest.mark.long
 @pytest.mark.release
 def test_what_the_own_kernels_showed_is_not_remembered_for_their_stand_ins(
     command: RunCommand, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch

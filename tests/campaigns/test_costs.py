@@ -29,6 +29,7 @@ from tests.campaigns.conftest import RunCommand
 pytest.importorskip("triton", reason="the targets are eager and fused")
 
 
+@pytest.mark.long
 def test_each_method_is_told_with_what_its_calls_cost(command: RunCommand, tmp_path: Path) -> None:
     geometry = Geometry(family="hybrid-swa", size=16, size_swa=16, page_size=4)
     trace = Trace(geometry=geometry, operations=(Alloc(amount=2, unit="pages"), Release()))
@@ -127,6 +128,7 @@ def test_a_fuzz_with_costs_still_makes_programs(command: RunCommand) -> None:
     assert "    script  " in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_our_own_unified_allocators_pass_a_fuzz_with_costs(command: RunCommand) -> None:
     done = command(
         "fuzz", "eager", "--family", "unified-swa", "--callers", "legal", "--examples", "10",

@@ -6,6 +6,8 @@ import json
 import signal
 from pathlib import Path
 
+import pytest
+
 from campaigns.deaths import name_of_end
 from oracle.geometry import Geometry
 from oracle.operations import Alloc, Decode, kind_of
@@ -15,6 +17,7 @@ from tests.campaigns.conftest import RunCommand
 FEW = ("--callers", "legal", "--examples", "12", "--seed", "3", "--format", "json")
 
 
+@pytest.mark.long
 def test_a_dead_process_is_a_crash_with_a_short_trace(command: RunCommand, tmp_path: Path) -> None:
     done = command("fuzz", "misbehaving:leaves", *FEW)
     assert done.returncode == 1, done.stderr

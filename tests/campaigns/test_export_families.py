@@ -64,6 +64,7 @@ def verdict(source: str) -> bool:
     return bool(expected != got)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("family", GEOMETRIES)
 def test_each_finding_of_a_random_caller_has_a_script_that_shows_it(family: str, seed: int) -> None:
@@ -72,6 +73,7 @@ def test_each_finding_of_a_random_caller_has_a_script_that_shows_it(family: str,
         assert verdict(render(subject, "eager", finding=finding)), finding.sentence()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "prediction"),
     [(name, True) for name in MUTANTS] + [(name, False) for name in MUTANTS if MUTANTS[name][1]],
@@ -103,6 +105,7 @@ def test_a_script_runs_by_itself_and_is_laid_out_as_ruff_would(family: str, tmp_
     assert_formatted(path.read_text(), path)
 
 
+@pytest.mark.long
 @pytest.mark.release
 @pytest.mark.parametrize("family", GEOMETRIES)
 def test_a_release_is_built_with_the_stand_ins_that_it_needs(family: str, tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def test_an_exported_program_has_nothing_in_it_that_the_target_printed(
     assert "a target may print" not in done.stdout
 
 
+@pytest.mark.long
 def test_what_a_target_assumes_is_told_at_the_start_and_in_the_report(command: RunCommand) -> None:
     note = "note on misbehaving:assumes: it is assumed to misbehave\n"
     few = ("fuzz", "misbehaving:assumes", "--examples", "3", "--callers", "legal")
@@ -84,6 +85,7 @@ def test_what_a_target_assumes_is_told_at_the_start_and_in_the_report(command: R
     assert document["targets"][0]["notes"] == ["it is assumed to misbehave"]
 
 
+@pytest.mark.long
 def test_a_target_that_does_not_show_its_allocator_has_traces_and_no_scripts(
     command: RunCommand, trace: str, tmp_path: Path
 ) -> None:

@@ -99,6 +99,7 @@ def test_a_finding_is_reduced_saved_and_its_script_reproduces_it(
     assert len(names) == len(set(names)), "a signature is reported once"
 
 
+@pytest.mark.long
 def test_equal_runs_tell_equal_things_and_hazards_fail_only_when_asked_to(
     command: RunCommand, tmp_path: Path
 ) -> None:
@@ -147,6 +148,7 @@ def test_the_laws_alone_find_a_lost_page(command: RunCommand) -> None:
     assert kinds == {"law"}
 
 
+@pytest.mark.long
 def test_relations_find_without_a_prediction_what_breaks_no_law(
     command: RunCommand, tmp_path: Path
 ) -> None:

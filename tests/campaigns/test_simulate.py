@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from oracle.lockstep import run_trace
 from oracle.trace import read_trace
 from targets.registry import make_target
@@ -37,6 +39,7 @@ def test_a_clean_target_serves_its_days_and_leaves_nothing_behind(
     assert "seed 2, requests 12, level off" in done.stderr.splitlines()[0]
 
 
+@pytest.mark.long
 def test_a_fault_met_in_a_long_day_is_cut_reduced_and_reproduced(
     command: RunCommand, tmp_path: Path
 ) -> None:
@@ -53,6 +56,7 @@ def test_a_fault_met_in_a_long_day_is_cut_reduced_and_reproduced(
     assert run_trace(trace, [make_target(MUTANT)]).findings
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_a_day_with_a_report(environment: dict[str, str], tmp_path: Path) -> None:
     running = subprocess.Popen(
         [sys.executable, "-m", "campaigns", "simulate", "eager", "--requests", "100000"],

@@ -54,12 +54,14 @@ def kills(explored: dict[Family, list[Trace]]) -> dict[str, Kill]:
     return found
 
 
+@pytest.mark.long
 def test_the_exploration_alone_kills_nearly_all(kills: dict[str, Kill]) -> None:
     missed = [m.name for m in OBSERVABLE if m.name not in kills or not kills[m.name].examples]
     score = 1 - len(missed) / len(OBSERVABLE)
     assert score >= LEAST_EXPLORED_SCORE, f"{score:.1%}, missed {missed}"
 
 
+@pytest.mark.long
 def test_every_mutant_that_can_be_told_from_eager_is_killed(kills: dict[str, Kill]) -> None:
     survivors = [mutant.name for mutant in OBSERVABLE if mutant.name not in kills]
     assert len(kills) / len(OBSERVABLE) >= LEAST_SCORE
@@ -73,6 +75,7 @@ def test_the_written_traces_alone_kill_all_as_each_deserves() -> None:
     assert {name: kind for name, kind in kinds.items() if kind not in MUTANTS[name].kinds} == {}
 
 
+@pytest.mark.long
 def test_every_kill_is_of_a_kind_that_the_fault_deserves(kills: dict[str, Kill]) -> None:
     undeserved = {
         name: killed.finding.sentence()
@@ -115,6 +118,7 @@ def test_eager_passes_the_written_traces(name: str) -> None:
     assert [finding.sentence() for finding in found if finding.kind != "hazard"] == []
 
 
+@pytest.mark.long
 def test_an_equivalent_mutant_is_not_told_from_eager(explored: dict[Family, list[Trace]]) -> None:
     for mutant in MUTANTS.values():
         if mutant.equivalent:

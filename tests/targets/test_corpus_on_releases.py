@@ -87,6 +87,7 @@ def body(release):
 """
 
 
+@pytest.mark.long
 @pytest.mark.release
 def test_the_own_kernels_of_releases_end_the_process_as_the_manifest_says() -> None:
     rows = [row for row in ROWS if "kernels" in row]

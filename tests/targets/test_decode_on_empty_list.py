@@ -19,6 +19,7 @@ pytestmark = pytest.mark.release
 LAUNCHES_FIRST, LOOKS_FIRST = RELEASES[:2], RELEASES[2:]
 
 
+@pytest.mark.long
 def test_the_interpreter_reads_where_there_is_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KVORACLE_KERNELS", "interpreter")
     for seen in observe(RELEASES, tuple(CALLS), "cpu"):
@@ -27,6 +28,7 @@ def test_the_interpreter_reads_where_there_is_no_list(monkeypatch: pytest.Monkey
         assert (seen.end, seen.came) == (("SIGSEGV", "") if died else ("", "None")), seen
 
 
+@pytest.mark.long
 def test_it_says_what_memcheck_saw_and_what_could_not_be_made(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

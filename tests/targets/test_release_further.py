@@ -119,6 +119,7 @@ def test_looking_at_states_that_were_taken_out_in_advance_takes_none() -> None:
     assert out.split() == ["untouched"]
 
 
+@pytest.mark.long
 @pytest.mark.release
 def test_each_release_has_the_further_families_and_choices_that_its_table_says() -> None:
     out, _ = run_on_releases(TOURS + OLDER, RELEASES)
@@ -131,6 +132,7 @@ def test_a_single_rank_is_refused_in_a_sentence() -> None:
     assert out.strip() == "SGLang 0.5.23 spreads pages over 2 ranks or more, not 1"
 
 
+@pytest.mark.long
 @pytest.mark.release
 def test_the_files_that_a_fetch_keeps_are_enough_for_every_further_family(tmp_path: Path) -> None:
     out, _ = run_on_release(TOURS + CARRIED, str(tmp_path / "carried"))

@@ -113,11 +113,13 @@ def test_0_5_23_does_what_the_contract_says() -> None:
     assert printed.splitlines()[-1].startswith("0.5.23 ")
 
 
+@pytest.mark.long
 @pytest.mark.release
 def test_random_programs_run_alike_on_0_5_23_and_on_eager() -> None:
     run_on_release(PRELUDE + PROGRAMS)
 
 
+@pytest.mark.long
 @pytest.mark.release
 def test_each_release_evicts_by_its_own_threshold() -> None:
     run_on_releases(PRELUDE + EVICTION, WITH_FUNCTIONS)
@@ -128,12 +130,14 @@ def test_each_release_that_can_gives_a_row_back_once() -> None:
     run_on_releases(PRELUDE + RELEASING, [v for v in RELEASES if minor_of(v) >= 19])
 
 
+@pytest.mark.long
 @pytest.mark.release
 def test_the_last_slot_of_a_prefix_is_read_from_the_table() -> None:
     printed, _ = run_on_releases(PRELUDE + LAST_LOC, RELEASES)
     assert printed.split() == list(RELEASES)
 
 
+@pytest.mark.long
 @pytest.mark.release
 @pytest.mark.parametrize("version", RELEASES)
 def test_the_table_of_contracts_has_the_functions_that_the_tree_has(version: str) -> None:

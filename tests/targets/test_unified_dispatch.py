@@ -81,6 +81,7 @@ def test_no_segment_free_of_ours_waits_on_cuda(name: str, family: Family, page_s
     assert _found(seen) == set(), seen
 
 
+@pytest.mark.long
 @pytest.mark.release
 def test_segment_frees_have_masks_before_the_newest_release_and_none_there() -> None:
     out, _ = run_on_releases(ON_RELEASE, (*BEFORE, "0.5.23"))
@@ -181,11 +182,13 @@ def test_eager_keeps_the_promise_over_random_traces(family: Family) -> None:
     assert judged(EagerTarget(), family, range(8), 50) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", UNIFIED_FAMILIES)
 def test_fused_keeps_the_promise_over_random_traces(family: Family) -> None:
     assert judged(interpreted(), family, range(3), 25) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", UNIFIED_FAMILIES)
 def test_the_judge_finds_what_is_planted_and_nothing_else(family: Family) -> None:
     faulty, method, quantity = PLANTED[family]
