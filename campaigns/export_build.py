@@ -68,20 +68,7 @@ def make_build(target: str, geometry: Geometry, mode: Mode) -> Build:
     if not is_specification(target):
         code = render_template("build.own.py.j2", **context)
         return Build(code, True, NEEDS_PACKAGE, "", "", OWN_ATTRIBUTES, {})
-    wanted = parse(target)
-    left_out = tuple(
-        module
-        for module in DATA_PLANE
-        if geometry.family != "hybrid-rows" or module not in ROW_MODULES
-    )
-    context |= {
-        "wanted": inline(literal(wanted.release)),
-        "tree": inline(literal(str(wanted.path) if wanted.path else None)),
-        "bare": _laid_out("BARE = ", "{", sorted(BARE), "}"),
-        "real": _laid_out("REAL = ", "(", REAL_AREAS, ")"),
-        "left_out": _laid_out("LEFT_OUT = ", "(", left_out, ")"),
-        "genuine": _laid_out("GENUINE = ", "{", sorted(GENUINE), "}"),
-    }
+    context |= _import_context(target, geometry.family)
     if geometry.family in BANDS:
         template = "build.unified.py.j2"
         context |= unified_context(geometry)
@@ -103,6 +90,22 @@ def make_build(target: str, geometry: Geometry, mode: Mode) -> Build:
         SGLANG_ATTRIBUTES,
         {"TRITON_INTERPRET": "1"},
     )
+
+
+def _import_context(target: str, family: Family) -> dict[str, object]:
+    """What the template of an import is told: which release, and which of its modules are executed or left out."""
+    wanted = parse(target)
+    left_out = tuple(
+        module for module in DATA_PLANE if family != "hybrid-rows" or module not in ROW_MODULES
+    )
+    return {
+        "wanted": inline(literal(wanted.release)),
+        "tree": inline(literal(str(wanted.path) if wanted.path else None)),
+        "bare": _laid_out("BARE = ", "{", sorted(BARE), "}"),
+        "real": _laid_out("REAL = ", "(", REAL_AREAS, ")"),
+        "left_out": _laid_out("LEFT_OUT = ", "(", left_out, ")"),
+        "genuine": _laid_out("GENUINE = ", "{", sorted(GENUINE), "}"),
+    }
 
 
 def shape_context(family: Family) -> dict[str, object]:

@@ -185,6 +185,11 @@ class Facts:
                 "(first position, how many slots, the slot before) by row.",
             ),
             ("read", self._read(), "(slots, request, first position) of what rows may still read."),
+        ]
+        return facts + self._of_the_last_call()
+
+    def _of_the_last_call(self) -> list[tuple[str, Code, str]]:
+        facts: list[tuple[str, Code, str]] = [
             ("row_slots", self.names.elements(self._named_row()), "The row of the last call."),
             (
                 "unmapped",
