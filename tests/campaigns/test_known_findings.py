@@ -93,6 +93,7 @@ def test_an_expired_entry_counts_as_a_finding_again(command: RunCommand, tmp_pat
     assert target["families"][0]["findings"], "what is not accepted is reported"
 
 
+@pytest.mark.long
 def test_an_update_takes_stale_targets_out_and_new_findings_in(
     command: RunCommand, tmp_path: Path
 ) -> None:

@@ -35,6 +35,7 @@ LOSSES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", LOSSES)
 def test_a_lost_device_is_one_finding_with_its_trace(
     how: str, command: RunCommand, tmp_path: Path
@@ -74,6 +75,7 @@ def test_another_process_goes_on_where_one_died(command: RunCommand) -> None:
     assert family["traces"] >= 3, "half of the traces are left to the second process"
 
 
+@pytest.mark.long
 def test_a_stall_is_a_finding_and_not_the_end(
     environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

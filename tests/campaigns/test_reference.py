@@ -23,6 +23,7 @@ TRACE = Trace(
 )
 
 
+@pytest.mark.long
 def test_the_switch_runs_the_torch_path_of_fused(command: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "trace.json").write_bytes(encode_trace(TRACE))
     replayed = command("replay", "trace.json", "fused", "fused:reference", "eager", "--reference")

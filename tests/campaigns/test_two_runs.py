@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from oracle.trace import read_trace
 
 KVORACLE = (sys.executable, "-m", "campaigns")
@@ -15,6 +17,7 @@ PAGED = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 def test_two_runs_at_once_share_a_folder(environment: dict[str, str], tmp_path: Path) -> None:
     running = [
         subprocess.Popen(

@@ -46,6 +46,7 @@ def share(**fields: object) -> Share:
     return Share(**(defaults | fields))  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_it_counts_what_it_judged_however_many_processes_share_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

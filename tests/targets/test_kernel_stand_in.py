@@ -71,6 +71,7 @@ assert short > 20 and partial > 20, (short, partial)
 """
 
 
+@pytest.mark.long
 @pytest.mark.release
 @pytest.mark.parametrize("version", GENERATIONS)
 def test_the_stand_ins_compute_what_the_kernels_compute_in_the_interpreter(version: str) -> None:
