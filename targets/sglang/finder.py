@@ -180,7 +180,16 @@ class SglangFinder(MetaPathFinder):
         if spec is None or spec.loader is None:
             return None
         module = module_from_spec(spec)
-        spec.loader.exec_module(module)
+        # A dataclass looks its own module up while it is being defined.
+        before = sys.modules.get(name)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        finally:
+            if before is None:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = before
         return module
 
     def _real_spec(self, name: str, place: Path) -> ModuleSpec | None:
