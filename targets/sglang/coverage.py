@@ -18,10 +18,14 @@ from targets.sglang.contracts import contract_for_version, minor_of
 from targets.sglang.further_state import CLASS_QUERIES, SLOT_QUERIES, TIER_QUERIES
 from targets.sglang.inventory import AllocatorClass
 from targets.sglang.state import POOL_QUERIES, QUERIES
-from targets.sglang.unified_calls import release_names
-from targets.sglang.unified_state import PAIR_QUERIES, PEERED_QUERIES
+from targets.sglang.unified_calls import STATES_METHODS, release_names
+from targets.sglang.unified_release import STATES_CLASS
+from targets.sglang.unified_state import PAIR_QUERIES, PEERED_QUERIES, STATES_QUERIES
 
 EXEMPTIONS = Path(__file__).parent / "exemptions.toml"
+WITH_STATES = ("unified-mamba-swa", "unified-mamba")
+"""The unified families with states, which stand behind an allocator of their own."""
+
 FAMILIES_OF_CLASS: dict[str, tuple[str, ...]] = {
     "BaseTokenToKVPoolAllocator": ("token", "paged", "hybrid-swa"),
     "TokenToKVPoolAllocator": ("token",),
@@ -36,10 +40,15 @@ FAMILIES_OF_CLASS: dict[str, tuple[str, ...]] = {
     "UnifiedSWATokenToKVPoolAllocator": ("unified-swa",),
     "UnifiedMambaSWATokenToKVPoolAllocator": ("unified-mamba-swa",),
     "UnifiedMambaTokenToKVPoolAllocator": ("unified-mamba",),
+    "UnifiedMambaSlotAllocator": WITH_STATES,
+    "MambaFullCacheDonor": WITH_STATES,
     "MultiEndedAllocator": UNIFIED_FAMILIES,
     "FloatMultiEndedAllocator": ("unified-mamba-swa",),
 }
 """The classes that are driven, each with the families whose operations reach its methods."""
+
+BY_METHOD_FROM = "0.5.20"
+"""The first release in which no class is exempt as a whole."""
 
 BANDS_CLASSES = frozenset({"MultiEndedAllocator", "FloatMultiEndedAllocator"})
 """Of those, the bands of a unified allocator, which operations call themselves for some calls."""
@@ -56,13 +65,15 @@ _ANSWERS: dict[str, frozenset[str]] = {
     "page-interleave": frozenset({*CLASS_QUERIES, "get_all_free_pages"}),
     "mamba-slots": frozenset(SLOT_QUERIES),
 }
+_STATES_ANSWERS = frozenset({*STATES_QUERIES, "free_slots"})
 _UNIFIED_ANSWERS = frozenset({*PEERED_QUERIES, *PAIR_QUERIES, "verify_byte_accounting"})
 
 
 class Exemption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Why nothing drives some ``methods`` of some ``classes``; no methods named means all of them.
 
-    ``until``: the last release for which it holds, where it does not hold for all.
+    ``until``: the last release for which it holds, where it does not hold for all. All of a class can be exempt up to 0.5.19
+    only: from ``BY_METHOD_FROM`` on each method stands for itself.
     """
 
     classes: tuple[str, ...]
@@ -92,6 +103,11 @@ def read_exemptions(file: Path = EXEMPTIONS) -> tuple[Exemption, ...]:
     for exemption in exemptions:
         if not exemption.reason.strip() or not exemption.classes:
             raise UsageError(f"{file}: an exemption needs classes and a reason: {exemption}")
+        if not exemption.methods and exemption.holds(BY_METHOD_FROM):
+            raise UsageError(
+                f"{file}: from {BY_METHOD_FROM} on an exemption names methods, one of a whole class "
+                f"needs an earlier release as its `until`: {exemption}"
+            )
     return exemptions
 
 
@@ -133,7 +149,11 @@ def driven_names(version: str, class_name: str) -> frozenset[str]:
         contract = contract_for_version(version, family, power_of_two_pages=False)
         if contract is None:
             continue
-        if class_name in BANDS_CLASSES:
+        if class_name == STATES_CLASS:
+            # A clear of the composite is one of its states too, for whoever makes it.
+            called = contract.pool_methods & {*STATES_METHODS, "translate"}
+            names |= called | {"clear"} | _STATES_ANSWERS
+        elif class_name in BANDS_CLASSES:
             # A forward pass is told to each band.
             called = contract.pool_methods | {"begin_forward"}
             names |= release_names(called) | _BAND_ANSWERS

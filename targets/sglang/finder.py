@@ -71,8 +71,10 @@ DATA_PLANE = (
 )
 
 
-# Stand-ins for whoever imports them, because of what they import themselves; executed apart for the functions in them.
-APART = frozenset({"sglang.srt.mem_cache.common"})
+# Stand-ins for whoever imports them, because of what they import themselves; executed apart for what is in them.
+ROW_MODULE = "sglang.srt.mem_cache.common"
+STATES_MODULE = "sglang.srt.mem_cache.unified_memory_pool"
+APART = frozenset({ROW_MODULE, STATES_MODULE})
 
 
 def is_real(name: str) -> bool:
@@ -170,6 +172,11 @@ class SglangFinder(MetaPathFinder):
         if not is_real(name):
             return ModuleSpec(name, _StandInLoader(), is_package=True)
         return self._real_spec(name, place)
+
+    @classmethod
+    def installed(cls) -> SglangFinder:
+        """The finder of the release that this process holds."""
+        return next(finder for finder in sys.meta_path if isinstance(finder, cls))
 
     def execute(self, name: str) -> ModuleType | None:
         """The module with that name, executed whatever `is_real` says; None where the tree has no such file.

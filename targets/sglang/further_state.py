@@ -13,7 +13,6 @@ reported as which field:
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +25,7 @@ from targets.sglang.state import (
     pool_state,
     queries_of,
     release_snapshot,
+    rest_of,
 )
 
 TIER_QUERIES = ("available_size", "size", "size_full")
@@ -123,19 +123,12 @@ def _mamba_slots(allocator: Any) -> Snapshot:
             group=None,
             page_pile=[],
         ),
-        prepared=_rest_of(allocator._alloc_iter),
+        prepared=rest_of(allocator._alloc_iter),
         swa_set_pile=[],
         swa_page_pile=[],
         queries=queries_of(allocator, SLOT_QUERIES),
         new_pages=[],
     )
-
-
-def _rest_of(iterator: Any) -> list[int] | None:
-    """What an iterator over one-element tensors has not given yet, read from a copy."""
-    if iterator is None:
-        return None
-    return [slot for piece in copy.copy(iterator) for slot in piece.reshape(-1).tolist()]
 
 
 _READERS: dict[str, Callable[[Any], Snapshot]] = {

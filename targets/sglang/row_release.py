@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from oracle.errors import TargetUnavailable
 from targets.rows.calls import ROW_INDEX, RowCall
-from targets.sglang.finder import SglangFinder
+from targets.sglang.finder import ROW_MODULE, SglangFinder
 
 if TYPE_CHECKING:
     from oracle.call import Call
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 EVICT = "free_swa_out_of_window_slots"
 SEGMENTS = "free_kv_row_segments"
 ROW = "free_kv_row"
-_COMMON = "sglang.srt.mem_cache.common"
 _TREE = "sglang.srt.mem_cache.base_prefix_cache"
 _HOOKS = ("maybe_evict_dsv4_state_on_swa",)
 """What 0.5.14 to 0.5.17 tell the state pools of another accelerator, which are not there."""
@@ -80,8 +78,8 @@ class RowRelease:
     """The functions of the release that this process holds. Raises ``TargetUnavailable`` where it has none (before 0.5.14)."""
 
     def __init__(self) -> None:
-        finder = next(found for found in sys.meta_path if isinstance(found, SglangFinder))
-        common = finder.execute(_COMMON)
+        finder = SglangFinder.installed()
+        common = finder.execute(ROW_MODULE)
         if common is None or not hasattr(common, EVICT):
             raise TargetUnavailable(f"{finder.package} has no row-level code that kvoracle knows")
         for hook in _HOOKS:
@@ -91,7 +89,7 @@ class RowRelease:
         self.tree_class: Any = importlib.import_module(_TREE).BasePrefixCache
         if hasattr(self.tree_class, ROW):
             # The tree imports these when it needs them, and would get stand-ins.
-            stand_in = importlib.import_module(_COMMON)
+            stand_in = importlib.import_module(ROW_MODULE)
             for name in (SEGMENTS, "coalesce_ranges"):
                 if hasattr(common, name):
                     setattr(stand_in, name, getattr(common, name))

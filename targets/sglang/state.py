@@ -15,6 +15,7 @@ a fresh allocator has them (no staged pages, empty piles). Which attribute is re
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from typing import Any
 
@@ -109,6 +110,13 @@ def queries_of(allocator: Any, names: tuple[str, ...]) -> dict[str, int]:
         if answer is not None:
             answers[name] = int(answer() if callable(answer) else answer)
     return answers
+
+
+def rest_of(iterator: Any) -> list[int] | None:
+    """What an iterator over one-element tensors has not given yet, read from a copy."""
+    if iterator is None:
+        return None
+    return [slot for piece in copy.copy(iterator) for slot in piece.reshape(-1).tolist()]
 
 
 def _new_pages(allocator: Any, full: Any, swa: Any) -> list[bool]:

@@ -41,7 +41,11 @@ class UnifiedAllocator:
         self._bands: dict[BandName, Any] = {
             name: getattr(self.allocator, BAND_ATTRIBUTES[name]) for name in self.kv
         }
-        self._performer = Performer(self.allocator, self._bands, unified.engine, self._device)
+        band = self._bands.get("state")
+        self._states = None if band is None else unified.make_states(band, geometry)
+        self._performer = Performer(
+            self.allocator, self._bands, self._states, unified.engine, self._device
+        )
         self._next_number = 1
 
     def apply(self, call: Call) -> Outcome:
@@ -78,7 +82,7 @@ class UnifiedAllocator:
 
     def snapshot(self) -> UnifiedSnapshot:
         """The whole state."""
-        return unified_snapshot(self.allocator, self.kv)
+        return unified_snapshot(self.allocator, self.kv, self._states)
 
     def _write_kv(self, call: Call, outcome: Outcome) -> None:
         slots, bands = kv_content.written_by(call, outcome)

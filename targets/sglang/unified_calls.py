@@ -35,14 +35,19 @@ def release_names(methods: Iterable[str]) -> frozenset[str]:
     return frozenset(name for method in methods for name in RELEASE_NAMES.get(method, (method,)))
 
 
+STATES_METHODS = frozenset({"alloc", "free", "alloc_group_begin", "alloc_group_end"})
+"""The calls for states that are made on the allocator of states, not on its band."""
+
+
 class Performer:
-    """Performs calls on one allocator. ``tree`` is that of the last call, None where it had none."""
+    """Performs calls on one allocator and on that of its states (None where it has none). ``tree`` is that of the last call, None where it had none."""
 
     def __init__(
-        self, allocator: Any, bands: Mapping[Any, Any], engine: Engine, device: str
+        self, allocator: Any, bands: Mapping[Any, Any], states: Any, engine: Engine, device: str
     ) -> None:
         self._allocator = allocator
         self._bands = bands
+        self._states = states
         self._engine = engine
         self._device = device
         self._stream = Stream()
@@ -56,11 +61,23 @@ class Performer:
         special = _SPECIAL.get(call.method)
         if special is not None:
             return special(self, call, arguments)
-        subject = self._allocator if call.pool == "composite" else self._bands[call.pool]
+        subject = self._subject(call)
         return getattr(subject, call.method)(*arguments.positional, **arguments.named)
+
+    def _subject(self, call: Call) -> Any:
+        if call.pool == "composite":
+            return self._allocator
+        if call.pool == "state" and call.method in STATES_METHODS:
+            return self._states
+        return self._bands[call.pool]
 
     def _band(self, call: Call) -> Any:
         return self._bands[call.pool]
+
+    def _clear(self, _call: Call, _: Arguments) -> None:
+        self._allocator.clear()
+        if self._states is not None:
+            self._states.clear()
 
     def _flush(self, call: Call, _: Arguments) -> Any:
         band = self._band(call)
@@ -118,7 +135,7 @@ class Performer:
     def _translate(self, call: Call, arguments: Arguments) -> Any:
         band, slots = self._band(call), arguments.positional[0]
         if call.pool == "state":
-            return band.virtual_to_physical[slots.long()]
+            return self._states.translate(slots.long())
         return band.translate_kv_loc(slots)
 
     def _set_gate(self, call: Call, _: Arguments) -> None:
@@ -168,6 +185,7 @@ def _swa_need(call: Call) -> int:
 
 
 _SPECIAL: dict[str, Callable[[Performer, Call, Arguments], Any]] = {
+    "clear": Performer._clear,
     "flush": Performer._flush,
     "flush_deferred": Performer._flush_deferred,
     "ensure_capacity": Performer._ensure,

@@ -14,6 +14,7 @@ import torch
 
 from oracle.errors import TargetUnavailable
 from oracle.geometry import Geometry
+from targets.sglang.finder import ROW_MODULE, STATES_MODULE, SglangFinder
 from targets.sglang.kernel_stand_in import install
 from targets.sglang.release import Release
 from targets.sglang.unified_pools import BandKv, BufferStandIn, CompositeKv
@@ -25,7 +26,8 @@ MODULES = {
     "unified-mamba": (f"{_PLACE}unified_mamba", "UnifiedMambaTokenToKVPoolAllocator"),
 }
 BANDS_MODULE = f"{_PLACE}unified_sub_pool"
-_TREE_MODULE = "sglang.srt.mem_cache.common"
+STATES_CLASS = "UnifiedMambaSlotAllocator"
+_TREE_MODULE = ROW_MODULE
 
 
 class Engine:
@@ -84,6 +86,7 @@ class UnifiedRelease:
         self._classes = {
             family: getattr(modules[place], name) for family, (place, name) in MODULES.items()
         }
+        self._states_class = getattr(SglangFinder.installed().execute(STATES_MODULE), STATES_CLASS)
         for module in (bands, *modules.values()):
             self._answer(module)
         setattr(bands, "torch", _Through(torch, cuda=_Through(torch.cuda, current_stream=_Stream)))  # noqa: B010 (mypy: a module has no such attribute)
@@ -117,6 +120,11 @@ class UnifiedRelease:
         if geometry.family != "unified-mamba":
             arguments |= self._caps(geometry)
         return self._classes[geometry.family](**arguments)
+
+    def make_states(self, band: Any, geometry: Geometry) -> Any:
+        """The allocator of states above ``band``: all states that the buffer could hold but the reserved ones."""
+        grid = geometry.grids()["state"]
+        return self._states_class(band, grid.pages - grid.first, self.release.device)
 
     def _caps(self, geometry: Geometry) -> dict[str, int]:
         caps = (geometry.size, geometry.size_swa)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from oracle.unified_observation import BandState, UnifiedSnapshot
+from targets.sglang.state import queries_of, rest_of
 from targets.sglang.unified_pools import BandKv
 
 BAND_ATTRIBUTES = {
@@ -32,10 +33,16 @@ PEERED_QUERIES = (
     "size_swa",
 )
 PAIR_QUERIES = ("available_size", "full_available_size", "size")
+STATES_QUERIES = {
+    "available_size": "state_available_size",
+    "schedulable_available_size": "state_schedulable_size",
+    "size": "state_size",
+}
+"""What is asked of the allocator of states, and the name that the answer has in a snapshot."""
 
 
-def unified_snapshot(allocator: Any, kv: dict[Any, BandKv]) -> UnifiedSnapshot:
-    """Bands, piles, queries, and the copies of the last call."""
+def unified_snapshot(allocator: Any, kv: dict[Any, BandKv], states: Any) -> UnifiedSnapshot:
+    """Bands, piles, queries, and the copies of the last call; ``states`` is the allocator of states, if there is one."""
     bands = {name: getattr(allocator, BAND_ATTRIBUTES[name]) for name in kv}
     return UnifiedSnapshot(
         bands={name: _band(band, kv[name]) for name, band in bands.items()},
@@ -44,7 +51,8 @@ def unified_snapshot(allocator: Any, kv: dict[Any, BandKv]) -> UnifiedSnapshot:
         representative_pile=_pile(allocator, "free_page_reps_group"),
         full_token_pile=_pile(allocator, "full_free_group"),
         full_representative_pile=_pile(allocator, "full_page_reps_group"),
-        queries=_queries(allocator, bands),
+        queries=_queries(allocator, bands) | _states_queries(states),
+        prepared=None if states is None else rest_of(states._alloc_iter),
         byte_accounting=list(allocator.verify_byte_accounting()),
         copies=sorted(copy for band in kv.values() for copy in band.copies),
     )
@@ -96,9 +104,12 @@ def _queries(allocator: Any, bands: dict[Any, Any]) -> dict[str, int]:
         if f"current_{side}_capacity" not in answers:
             held = bands[side].allocated_count()
             answers[f"current_{side}_capacity"] = answers[f"{side}_available_size"] + held
-    if "state" in bands:
-        band = bands["state"]
-        most = band.num_pages - band.min_page_index
-        answers["state_available_size"] = most - band.allocated_count()
-        answers["state_schedulable_size"] = band.schedulable_available_size()
     return answers
+
+
+def _states_queries(states: Any) -> dict[str, int]:
+    if states is None:
+        return {}
+    answers = queries_of(states, tuple(STATES_QUERIES))
+    named = {STATES_QUERIES[query]: answer for query, answer in answers.items()}
+    return named | {"state_free_slots": len(states.free_slots)}

@@ -69,6 +69,16 @@ def test_a_new_class_is_told_even_without_a_public_method() -> None:
     assert undriven(NEWEST, [new], [Exemption(("RingAllocator",), "not yet")]) == []
 
 
+def test_the_allocator_of_states_is_driven_by_method() -> None:
+    names = driven_names(NEWEST, "UnifiedMambaSlotAllocator")
+    assert {"alloc", "free", "clear", "alloc_group_begin", "alloc_group_end", "translate"} <= names
+    assert {"available_size", "schedulable_available_size", "size", "free_slots"} <= names
+    assert "set_move_gate" not in names
+    assert driven_names("0.5.19", "UnifiedMambaSlotAllocator") == frozenset()
+    donor = driven_names("0.5.20", "MambaFullCacheDonor")
+    assert {"flush_deferred_full_frees", "prepare_mamba_allocation"} <= donor
+
+
 def test_a_method_is_driven_only_on_the_releases_whose_contract_has_it() -> None:
     backup = AllocatorClass("allocator/base.py", "BaseTokenToKVPoolAllocator", ("backup_state",))
     assert undriven("0.5.16", [backup], ()) == []
@@ -145,6 +155,8 @@ def test_the_walk_lists_methods_properties_and_aliases_but_nothing_private(tmp_p
         "[[exempt]]\nclasses = ['A']\nreason = ' '\n",
         "[[exempt]]\nclasses = []\nreason = 'why'\n",
         "[[exempt]]\nclasses = ['A']\nreason = 'why'\nmethod = 'alloc'\n",
+        "[[exempt]]\nclasses = ['A']\nreason = 'all of it'\n",
+        "[[exempt]]\nclasses = ['A']\nreason = 'all of it'\nuntil = '0.5.20'\n",
         "exempt = 3\n",
         "exempt =",
     ],

@@ -93,7 +93,7 @@ from targets.sglang.finder import SglangFinder
 
 def body(version):
     target = target_of(version)
-    finder = next(found for found in sys.meta_path if isinstance(found, SglangFinder))
+    finder = SglangFinder.installed()
     places = ("sglang.srt.mem_cache.allocation", "sglang.srt.mem_cache.common")
     modules = [finder.execute(place) for place in places]
     found = [m.get_last_loc_torch for m in modules if hasattr(m, "get_last_loc_torch")]
