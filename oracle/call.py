@@ -155,8 +155,8 @@ class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
     | evict_out_of_window (callers, §11.2) | ``slots``: the whole row, ``cursors``, ``pre_len``, ``window``, ``sharing``, ``retain_floor``, ``interval`` |
     | free_row_segments (callers, §11.3) | ``segments``, ``evicted``, ``dead_lo`` |
     | free_row (callers, §11.3) | ``slots``: the whole row, ``cursors``, ``ranges`` of positions |
-    | alloc_group_begin | ``need`` (states) |
-    | alloc_group_end | |
+    | alloc_group_begin (on ``state`` in unified families) | ``need`` (states) |
+    | alloc_group_end (the same) | |
     | alloc_physical (band) | ``need`` (slots) |
     | cancel_physical_reservation (band) | ``slots``: physical slots |
     | finish_load | |

@@ -1,4 +1,5 @@
-"""The operations that only some families of fixed pools know (contract_paged_swa §6 to §9).
+"""The operations that only some families of fixed pools know (contract_paged_swa §6 to §9); the groups of states at the end
+are known to the unified families with states too (contract_unified §10).
 
 What ``oracle.operations`` says of fields holds here too.
 """
@@ -91,7 +92,8 @@ class AllocCyclic(Base, frozen=True, tag="alloc-cyclic"):
 
 
 class AllocGroupBegin(Base, frozen=True, tag="alloc-group-begin"):
-    """``amount`` states are taken out in advance (§8). ``nested``: without giving back what an earlier one has left."""
+    """``amount`` states are taken out in advance (§8; contract_unified §10). ``nested``: without giving back what an earlier one
+    has left."""
 
     amount: int = 0
     unit: Unit = "tokens"
@@ -99,4 +101,4 @@ class AllocGroupBegin(Base, frozen=True, tag="alloc-group-begin"):
 
 
 class AllocGroupEnd(Base, frozen=True, tag="alloc-group-end"):
-    """What is left of the states that were taken out goes back (§8)."""
+    """What is left of the states that were taken out goes back (§8; contract_unified §10)."""

@@ -96,7 +96,8 @@ class Ownership:
         self.request_slots = 0
         """How many request slots are taken (swa-ring)."""
         self.preparing = False
-        """Whether states are taken out in advance (mamba-slots)."""
+        """Whether a begin took states out in advance that no end gave back yet (mamba-slots, unified families with states). Nobody
+        holds them until they are handed out."""
         self.tree: list[TreeNode] = []
         """The nodes of the prefix tree, the newest last (families with rows)."""
         self._identity = 0

@@ -25,6 +25,7 @@ def unified_quantities(
     for name in [name for name in expected.bands if name in got.bands]:
         yield from _band_quantities(name, expected.bands[name], got.bands[name])
     yield "copies", expected.copies, got.copies
+    yield "prepared", expected.prepared, got.prepared
     yield "group_open", expected.group_open, got.group_open
     for name in PILES:
         yield name, getattr(expected, name), getattr(got, name)

@@ -1,6 +1,6 @@
 """What callers do right after something else: the release of a row that got peers for its tail only, recovery inside the group that freed a row, a restore soon after a backup, the end
 of a load or of a forward pass, the rollback of what was allocated for speculation, the next turn of the ratchet, a row above a compressed
-device that goes on inside a page.
+device that goes on inside a page, a state that was taken out in advance.
 
 Drawn operations seldom stand in such an order by chance. Guarantees that what follows depends on the operations before it only,
 and that every second occasion is left to chance, so that nothing always follows.
@@ -9,7 +9,7 @@ and that every second occasion is left to chance, so that nothing always follows
 from __future__ import annotations
 
 from oracle import operations as op
-from oracle.geometry import Geometry
+from oracle.geometry import BANDS, Geometry
 
 FREEING = (op.Free, op.FreeSegment, op.FreeSegments, op.Release, op.Evict)
 SWA_METHODS = ("free_swa", "free_swa_segment")
@@ -24,6 +24,8 @@ class FollowUps:
         self._paged = geometry.family == "paged"
         self._compressed = geometry.family == "hisparse-dsv4"
         self._sliding = geometry.family == "pure-swa"
+        bands = BANDS.get(geometry.family, ())
+        self._state_band = bands.index("state") if "state" in bands else None
         self._hostile = hostile
         self._waiting: list[op.Base] = []
         self._in_group = False
@@ -65,6 +67,11 @@ class FollowUps:
         elif isinstance(operation, op.OverAllocate):
             self._turn += 1
             self._plan(op.RollBack() if self._turn % 4 < 2 else op.ReleaseRow(together=True))
+        elif isinstance(operation, op.AllocGroupBegin) and self._state_band is not None:
+            # Prepared states are pages that may move before and after they are handed out.
+            moved = (op.Flush(band=self._state_band, urgent=True), op.StateAlloc())
+            self._turn += 1
+            self._plan(*(moved if self._turn % 4 < 2 else (op.StateAlloc(), op.AllocGroupEnd())))
         elif isinstance(operation, op.BeginForward):
             self._plan(op.Flush(), op.FireEvent())
         elif self._in_group and self._hybrid and isinstance(operation, FREEING):

@@ -73,11 +73,15 @@ class RuleSpecification:
 def rules_for(family: Family, contract: Contract, callers: Callers) -> list[RuleSpecification]:
     """The rules of a machine for ``family``."""
     rules = []
+    methods = contract.methods
+    if family in op.STATEFUL:
+        # The allocator of states is one below the composite.
+        methods |= contract.pool_methods
     for row in op.OPERATION_TABLE:
         legal = callers == "legal"
         if family not in row.families or (row.hostile and legal):
             continue
-        if not NEEDED_METHODS.get(row.operation, frozenset()) <= contract.methods:
+        if not NEEDED_METHODS.get(row.operation, frozenset()) <= methods:
             continue
         arguments = arguments_of(row.operation, methods=contract.methods, legal=legal)
         if arguments is None:

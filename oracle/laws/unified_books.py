@@ -1,12 +1,13 @@
-"""What is bound, and what the caller holds: the same, but for what waits in an open group."""
+"""What is bound, and what the caller holds: the same, but for what waits in an open group and for prepared states."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from oracle.byte_buffer import BandName
 from oracle.laws.unified_bands import bands_of
 from oracle.laws.unified_names import BOUND_AGREES_WITH_BOOKS
+from oracle.laws.unified_prepared import prepared_of
 from oracle.laws.violation import CAPACITY_WITHIN_SIZE, EVERYTHING_RETURNED, Violation
 from oracle.ownership import Ownership
 from oracle.unified_observation import UnifiedSnapshot
@@ -40,7 +41,8 @@ class HeldPages:
         self.held = now
 
     def judge_bound(self, after: UnifiedSnapshot) -> Violation | None:
-        """Each band binds the pages that the caller holds and no others, but those that wait in the open group."""
+        """Each band binds the pages that the caller holds and no others, but those that wait in the open group and the prepared
+        states, which nobody holds yet."""
         for name, band in bands_of(after):
             bound = {page for page, place in enumerate(band.v2p) if page and place > 0}
             missing = self.held[name] - bound
@@ -51,6 +53,8 @@ class HeldPages:
                     name, f"page {page}, which the caller holds, is bound", str(place)
                 )
             stray = bound - self.held[name] - self.deferred[name]
+            if name == "state":
+                stray -= set(prepared_of(after))
             if stray:
                 page = min(stray)
                 expected = f"page {page}, which nobody holds, is unbound"
@@ -64,8 +68,15 @@ def reserved_pages(books: Ownership) -> set[int]:
 
 
 def judge_capacity(after: UnifiedSnapshot) -> Violation | None:
-    """What a side has handed out and what its cap leaves make up the cap, in a group too (P9); no size is negative."""
+    """What a side has handed out and what its cap leaves make up the cap, in a group too (P9), and so for the states, prepared
+    ones among those that are out; no size is negative."""
     queries = after.queries
+    states, free = queries.get("state_size"), queries.get("state_available_size")
+    if states is not None and free is not None:
+        out = after.bands["state"].live
+        if free != states - out:
+            expected = f"state_available_size {states - out}: {out} of {states} are out"
+            return Violation(CAPACITY_WITHIN_SIZE, "state", expected, str(free))
     for name, band in bands_of(after):
         cap, left = queries.get(f"size_{name}"), queries.get(f"conserve_{name}_available_size")
         if cap is not None and left is not None and left != cap - band.allocated:
@@ -78,7 +89,7 @@ def judge_capacity(after: UnifiedSnapshot) -> Violation | None:
 
 
 def judge_everything_returned(after: UnifiedSnapshot, books: Ownership) -> Violation | None:
-    """With no live request, reservation and group nothing is bound or live; without states, no state is."""
+    """With no live request, reservation and group nothing is bound or live; without held states, no state is but prepared ones."""
     if books.group_open:
         return None
     idle: list[BandName] = []
@@ -90,18 +101,20 @@ def judge_everything_returned(after: UnifiedSnapshot, books: Ownership) -> Viola
         band = after.bands.get(name)
         if band is None:
             continue
-        bound = _first_bound(band.v2p)
+        prepared = prepared_of(after) if name == "state" else []
+        bound = _first_bound(band.v2p, prepared)
         if bound is not None:
             return _unreturned(name, "nothing is bound", f"virtual page {bound} is")
-        if band.live:
-            return _unreturned(name, "live 0", f"live {band.live}")
+        if band.live != len(prepared):
+            return _unreturned(name, f"live {len(prepared)}", f"live {band.live}")
         if band.pending_load and not books.loading:
             return _unreturned(name, "no page waits for a load", f"{band.pending_load} do")
     return None
 
 
-def _first_bound(v2p: Iterable[int]) -> int | None:
-    return next((page for page, place in enumerate(v2p) if page and place > 0), None)
+def _first_bound(v2p: Iterable[int], prepared: Collection[int]) -> int | None:
+    bound = (page for page, place in enumerate(v2p) if page and place > 0)
+    return next((page for page in bound if page not in prepared), None)
 
 
 def _disagrees(name: BandName, expected: str, got: str) -> Violation:

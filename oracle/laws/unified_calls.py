@@ -7,6 +7,7 @@ from oracle.call import Call
 from oracle.laws import call_laws
 from oracle.laws.unified_bands import bands_of
 from oracle.laws.unified_names import DEFERRAL, MOVE_CHANGES_NO_OWNER, TRANSLATE_TOTAL
+from oracle.laws.unified_prepared import prepares_nothing
 from oracle.laws.violation import FAILED_CALL_CHANGES_NOTHING, PoolName, Violation
 from oracle.laws.wording import near
 from oracle.observation import Outcome
@@ -42,10 +43,10 @@ def failed(call: Call, outcome: Outcome) -> bool:
 def judge_unowned(
     call: Call, outcome: Outcome, before: UnifiedSnapshot, after: UnifiedSnapshot
 ) -> Violation | None:
-    """After a failed call, and after one that owns nothing, ids, live counts, who is bound, and the KV behind every bound
-    page are as before, and so is what waits in the group.
+    """After a failed call, a begin that prepares nothing, and a call that owns nothing, ids, live counts, who is bound, and the
+    KV behind every bound page are as before, and so is what waits in the group.
     """
-    if failed(call, outcome):
+    if failed(call, outcome) or prepares_nothing(call, outcome, after):
         law = FAILED_CALL_CHANGES_NOTHING
     elif call.method in OWNERLESS and not outcome.error:
         law = MOVE_CHANGES_NO_OWNER

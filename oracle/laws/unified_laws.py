@@ -13,6 +13,7 @@ from oracle.laws import (
     call_laws,
     unified_books,
     unified_calls,
+    unified_prepared,
     unified_promises,
     unified_spans,
     unified_tables,
@@ -62,6 +63,8 @@ class UnifiedLaws:
             )
         if found is None and outcome.value is not None and not outcome.error:
             found = judge_handed_out(call, outcome.value, before, after, books)
+        if found is None:
+            found = unified_prepared.judge_prepared_call(call, outcome, before, after, books)
         if found is None and not breaches:
             found = self._judge_capacity(call, outcome, before, after, books)
         return found
@@ -91,6 +94,7 @@ class UnifiedLaws:
             or unified_tables.judge_bound_on_both(after)
             or self._judge_bands(after, books)
             or unified_books.judge_capacity(after)
+            or unified_prepared.judge_prepared_state(after, books)
             or unified_books.judge_everything_returned(after, books)
             or self._held.judge_bound(after)
             or _judge_accounting(after, books)

@@ -65,10 +65,8 @@ def judge_promise(
     if books.reservations:
         return None
     page_size = books.page_size
-    if call.pool == "state" and call.method == "alloc":
-        available = before.bands["state"].available
-        if outcome.value is None and not outcome.error and 0 < call.need <= available:
-            return _broken("state", f"{call.need} of {available} available states", "a refusal")
+    if call.pool == "state" and call.method in ("alloc", "alloc_group_begin"):
+        return _judge_states(call, outcome, before, after)
     if call.pool != "composite" or outcome.error:
         return None
     if call.method in GROWING:
@@ -79,6 +77,22 @@ def judge_promise(
         if available < wanted:
             expected = f"at least {wanted} slots are available after {call.method} said yes"
             return Violation(PROMISE_KEPT, "", expected, f"{available} are")
+    return None
+
+
+def _judge_states(
+    call: Call, outcome: Outcome, before: UnifiedSnapshot, after: UnifiedSnapshot
+) -> Violation | None:
+    """States that are available, or prepared and wanted one by one, are not refused; a begin answers by what it prepared."""
+    begins = call.method == "alloc_group_begin"
+    refused = after.prepared is None if begins else outcome.value is None
+    if outcome.error or not refused:
+        return None
+    available = before.bands["state"].available
+    if 0 < call.need <= available:
+        return _broken("state", f"{call.need} of {available} available states", "a refusal")
+    if before.prepared and call.need == 1 and not begins:
+        return _broken("state", f"one of {len(before.prepared)} prepared states", "a refusal")
     return None
 
 

@@ -27,12 +27,14 @@ def judge_handed_out(
     if call.method in ALLOCATIONS and call.pool == "composite":
         return returned_laws.judge_returned(call, value, _ids_of(before.bands["full"]), books)
     if call.method == "alloc" and call.pool == "state":
-        free = before.bands["state"].free_ids or ()
-        return _judge_pages("state", value, call.need, 1, set(free) - set(books.states))
+        free = {*(before.bands["state"].free_ids or ())}
+        if call.need == 1:
+            free.update(before.prepared or ())
+        return judge_pages("state", value, call.need, 1, free - set(books.states))
     if call.method == "alloc_physical" and call.pool == "swa":
         reserved = {slot // size for slots in books.reservations for slot in slots}
         count = -(-call.need // size) * size
-        return _judge_pages("swa", value, count, size, _unbound(after.bands["swa"]) - reserved)
+        return judge_pages("swa", value, count, size, _unbound(after.bands["swa"]) - reserved)
     return None
 
 
@@ -50,7 +52,7 @@ def _unbound(band: BandState) -> set[int]:
     return {page for page, owner in enumerate(band.p2v[:-1]) if page and owner < 0}
 
 
-def _judge_pages(
+def judge_pages(
     pool: PoolName, value: tuple[int, ...], count: int, size: int, allowed: Collection[int]
 ) -> Violation | None:
     """``count`` slots on whole, distinct pages of ``size`` that are ``allowed``."""

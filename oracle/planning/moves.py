@@ -16,7 +16,7 @@ FREEING = frozenset(
         "free", "free_swa", "free_full", "free_segment", "free_swa_segment", "free_full_segment",
         "free_segments", "free_full_segments", "free_group_end", "evict_to_free_tokens",
         "check_decode_capacity", "cancel_physical_reservation", "flush_deferred",
-        "prepare_mamba_allocation",
+        "prepare_mamba_allocation", "alloc_group_end",
     }
 )  # fmt: skip
 

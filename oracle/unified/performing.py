@@ -42,7 +42,7 @@ class TreeFrees:
 
     def free_state(self, state: int) -> None:
         """One state."""
-        self._pool.free_states([state])
+        self._pool.wrapper.free([state])
 
 
 def _evict(pool: Any, call: Call) -> Value:
@@ -119,8 +119,10 @@ ON_BAND: dict[str, Perform] = {
     ),
     "set_move_gate": _set_gate,
     "free_segment": lambda pool, call: pool.free_full_band(call.slots, call.start_pos),
-    "alloc": lambda pool, call: pool.alloc_states(call.need),
-    "free": lambda pool, call: pool.free_states(call.slots),
+    "alloc": lambda pool, call: pool.wrapper.alloc(call.need),
+    "free": lambda pool, call: pool.wrapper.free(call.slots),
+    "alloc_group_begin": lambda pool, call: pool.wrapper.begin(call.need),
+    "alloc_group_end": lambda pool, _: pool.wrapper.end(),
     "alloc_physical": lambda pool, call: band_alloc.alloc_physical(
         pool.bands[call.pool], call.need
     ),

@@ -15,11 +15,11 @@ from oracle.geometry import Geometry, Mode
 from oracle.observation import Eviction
 from oracle.reference.raised import require
 from oracle.reference.signals import Signals
-from oracle.unified import band_alloc
 from oracle.unified.band import Band
 from oracle.unified.end_band import EndBand
 from oracle.unified.floating_band import FloatingBand
 from oracle.unified.relief import relieve_band
+from oracle.unified.state_wrapper import StateWrapper
 from oracle.unified.stream import Forward, Stream
 
 
@@ -77,6 +77,8 @@ class UnifiedPool:
         full = self.bands["full"]
         assert isinstance(full, EndBand)
         self.full = full
+        self.wrapper = StateWrapper(self.bands["state"]) if "state" in self.bands else None
+        """The allocator of states above their band."""
 
     @property
     def state(self) -> Band:
@@ -94,8 +96,11 @@ class UnifiedPool:
         return -(-slots // self.page_size)
 
     def clear(self) -> None:
-        """Everything is free, the group is closed and what waited in it is dropped (§3, §9)."""
+        """Everything is free, the group is closed and what waited in it is dropped (§3, §9); nothing is prepared, since whoever
+        clears the composite clears the wrapper of the states too (§10)."""
         self.group = None
+        if self.wrapper is not None:
+            self.wrapper.clear()
         for band in self.bands.values():
             if isinstance(band, EndBand | FloatingBand):
                 band.clear()
@@ -143,15 +148,6 @@ class UnifiedPool:
         else:
             self.full.free_representatives(slots[:: self.page_size])
 
-    def alloc_states(self, count: int) -> list[int] | None:
-        """Virtual states (§10)."""
-        return band_alloc.alloc(self.state, count)
-
-    def free_states(self, states: Sequence[int]) -> None:
-        """Free virtual states, in a group too at once (§10)."""
-        if states:
-            self.state.free(states)
-
     def full_tokens_for_states(self, count: int) -> int:
         """How many FULL slots would have to go before ``count`` states can be allocated (§10)."""
         missing = max(0, count - self.state.schedulable_pages())
@@ -185,13 +181,7 @@ class UnifiedPool:
 
     def size_queries(self) -> dict[str, int]:
         """What the public size queries answer."""
-        if "state" not in self.bands:
-            return {}
-        state = self.state
-        return {
-            "state_available_size": state.grid.pages - state.grid.first - state.live,
-            "state_schedulable_size": state.schedulable_pages(),
-        }
+        return {} if self.wrapper is None else self.wrapper.size_queries()
 
 
 def joined(pile: Sequence[Sequence[int]]) -> list[int]:

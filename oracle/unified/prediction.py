@@ -69,6 +69,7 @@ class UnifiedReference:
             queries=pool.size_queries(),
             byte_accounting=byte_accounting(pool.chain),
             copies=sorted(copy for band in pool.bands.values() for copy in band.copies),
+            prepared=_prepared_states(pool),
         )
 
     def _perform(self, call: Call) -> Value:
@@ -102,3 +103,9 @@ class UnifiedReference:
             dtype="int64" if returned else "",
             evicted=tuple(self._pool.evicted),
         )
+
+
+def _prepared_states(pool: UnifiedPool) -> list[int] | None:
+    """A copy of what is left of the states that were taken out in advance."""
+    wrapper = pool.wrapper
+    return None if wrapper is None or wrapper.prepared is None else wrapper.prepared[:]
