@@ -68,11 +68,12 @@ class UnifiedSnapshot(Struct, kw_only=True):
     ``swa_available_size``, ``conserve_full_available_size``, ``conserve_swa_available_size``,
     ``schedulable_full_available_size``, ``schedulable_swa_available_size``, ``current_full_capacity``,
     ``current_swa_capacity``, ``size_full``, ``size_swa`` (two and three pools with SWA); ``available_size``,
-    ``full_available_size``, ``size`` (FULL and states); ``state_available_size``, ``state_schedulable_size`` of the
-    allocator of states.
+    ``full_available_size``, ``size`` (FULL and states); ``state_available_size``, ``state_schedulable_size``, ``state_size``
+    (pages without the reserved ones), ``state_free_slots`` (pages from the watermark on) of the allocator of states.
 
     ``byte_accounting``: what the allocator's own verifier complains of (only whether there is anything is compared).
-    ``copies``: the page copies that the last call made, sorted.
+    ``copies``: the page copies that the last call made, sorted. ``prepared``: what is left of the virtual states that were taken
+    out in advance, in order; None where none are (contract_paged_swa §8).
     """
 
     bands: dict[str, BandState]
@@ -84,6 +85,7 @@ class UnifiedSnapshot(Struct, kw_only=True):
     queries: dict[str, int]
     byte_accounting: list[str]
     copies: list[PageCopy]
+    prepared: list[int] | None = None
 
 
 AnySnapshot = Snapshot | UnifiedSnapshot

@@ -1,0 +1,201 @@
+"""Faults of the allocator of states above their band. Each class of an allocator is one fault (contract_unified §10)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from targets.eager.unified.full_and_state import FullAndStateAllocator
+from targets.eager.unified.state_slots import StateSlots
+from targets.eager.unified.three_pools import ThreePoolAllocator
+from targets.mutants.mutant import FaultList
+from targets.mutants.prepared_states import (
+    AllGivenBack,
+    EarlierContinued,
+    EarlierKept,
+    HandedOutAgain,
+    PassedOver,
+    PreparedCounted,
+    RestDropped,
+    RestGivenBackBackwards,
+    SeveralFromPrepared,
+)
+
+if TYPE_CHECKING:
+    import torch
+
+FAULTS = FaultList()
+
+
+class _RestDropped(RestDropped, StateSlots):
+    pass
+
+
+@FAULTS.add("divergence")
+class RestOfVirtualStatesDropped(FullAndStateAllocator):
+    """The end of a group of states frees nothing on the band."""
+
+    state_slots_class = _RestDropped
+
+
+class _AllGivenBack(AllGivenBack, StateSlots):
+    pass
+
+
+@FAULTS.add("divergence")
+class HandedOutStatesGivenBack(FullAndStateAllocator):
+    """The end of a group of states frees the handed out ones with the rest."""
+
+    state_slots_class = _AllGivenBack
+
+
+class _RestGivenBackBackwards(RestGivenBackBackwards, StateSlots):
+    pass
+
+
+@FAULTS.add("divergence")
+class RestOfStatesBackwards(ThreePoolAllocator):
+    """The end of a group of states frees the last one first."""
+
+    state_slots_class = _RestGivenBackBackwards
+
+
+class _EarlierKept(EarlierKept, StateSlots):
+    pass
+
+
+@FAULTS.add("divergence")
+class SecondStateGroupIgnored(ThreePoolAllocator):
+    """A second begin goes on with the states of the first one."""
+
+    state_slots_class = _EarlierKept
+
+
+class _EarlierContinued(EarlierContinued, StateSlots):
+    pass
+
+
+@FAULTS.add("divergence")
+class SecondStateGroupAppended(FullAndStateAllocator):
+    """A second begin appends its states to those of the first one."""
+
+    state_slots_class = _EarlierContinued
+
+
+class _HandedOutAgain(HandedOutAgain, StateSlots):
+    pass
+
+
+@FAULTS.add("divergence")
+class PreparedStateHandedOutTwice(FullAndStateAllocator):
+    """A state that was taken out in advance is handed out and stays the next one."""
+
+    state_slots_class = _HandedOutAgain
+
+
+class _PassedOver(PassedOver, StateSlots):
+    pass
+
+
+@FAULTS.add("divergence")
+class PreparedStatesPassedOver(ThreePoolAllocator):
+    """A single state comes from the band although states were taken out in advance."""
+
+    state_slots_class = _PassedOver
+
+
+class _SeveralFromPrepared(SeveralFromPrepared, StateSlots):
+    pass
+
+
+@FAULTS.add("divergence")
+class SeveralVirtualStatesFromPrepared(FullAndStateAllocator):
+    """Several states at once come from those that were taken out in advance."""
+
+    state_slots_class = _SeveralFromPrepared
+
+
+class _PreparedCounted(PreparedCounted, StateSlots):
+    pass
+
+
+@FAULTS.add("divergence")
+class PreparedStatesCalledAvailable(ThreePoolAllocator):
+    """The view that shows leaks counts states that were taken out in advance as available."""
+
+    state_slots_class = _PreparedCounted
+
+
+class _PreparedKept(StateSlots):
+    def clear(self) -> None:
+        pass
+
+
+@FAULTS.add("divergence")
+class ClearKeepsPreparedStates(ThreePoolAllocator):
+    """States that were taken out in advance are handed out after a clear, though their ids are free again."""
+
+    state_slots_class = _PreparedKept
+
+
+class _RestTaken(StateSlots):
+    def alloc_group_begin(self, num_reqs: int) -> None:
+        super().alloc_group_begin(num_reqs)
+        if self.prepared is None and num_reqs > 0:
+            super().alloc_group_begin(self.band.available_size())
+
+
+@FAULTS.add("divergence")
+class ShortStateGroupTakesRest(FullAndStateAllocator):
+    """A group of states that does not fit takes out what there is."""
+
+    state_slots_class = _RestTaken
+
+
+class _NotRelieved(StateSlots):
+    def alloc_group_begin(self, num_reqs: int) -> None:
+        super().alloc_group_begin(num_reqs if num_reqs <= self.band.available_size() else 0)
+
+
+@FAULTS.add("divergence")
+class StateGroupNotRelieved(ThreePoolAllocator):
+    """A group of states that fits after pages moved is refused."""
+
+    state_slots_class = _NotRelieved
+
+
+class _HolesCalledFree(StateSlots):
+    @property
+    def free_slots(self) -> int:
+        return super().free_slots + self.band.hole_count
+
+
+@FAULTS.add("divergence")
+class StateHolesCalledUnreached(FullAndStateAllocator):
+    """Holes of states count among the pages that were never reached."""
+
+    state_slots_class = _HolesCalledFree
+
+
+class _ReservedCounted(StateSlots):
+    @property
+    def size(self) -> int:
+        return self.band.pages
+
+
+@FAULTS.add("divergence")
+class ReservedStatesCounted(ThreePoolAllocator):
+    """The size of the pool of states includes the reserved pages."""
+
+    state_slots_class = _ReservedCounted
+
+
+class _Clamped(StateSlots):
+    def translate(self, states: torch.Tensor) -> torch.Tensor:
+        return super().translate(states).clamp(min=0)
+
+
+@FAULTS.add("divergence")
+class UnboundStatesOnThePaddingPage(FullAndStateAllocator):
+    """A state that nobody holds is looked up as padding."""
+
+    state_slots_class = _Clamped
