@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from targets.eager.unified.full_and_state import FullAndStateAllocator
 from targets.eager.unified.state_slots import StateSlots
 from targets.eager.unified.three_pools import ThreePoolAllocator
@@ -19,9 +17,6 @@ from targets.mutants.prepared_states import (
     RestGivenBackBackwards,
     SeveralFromPrepared,
 )
-
-if TYPE_CHECKING:
-    import torch
 
 FAULTS = FaultList()
 
@@ -187,15 +182,3 @@ class ReservedStatesCounted(ThreePoolAllocator):
     """The size of the pool of states includes the reserved pages."""
 
     state_slots_class = _ReservedCounted
-
-
-class _Clamped(StateSlots):
-    def translate(self, states: torch.Tensor) -> torch.Tensor:
-        return super().translate(states).clamp(min=0)
-
-
-@FAULTS.add("divergence")
-class UnboundStatesOnThePaddingPage(FullAndStateAllocator):
-    """A state that nobody holds is looked up as padding."""
-
-    state_slots_class = _Clamped
