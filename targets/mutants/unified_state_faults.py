@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from targets.eager.prepared_states import PreparedStates
 from targets.eager.unified.full_and_state import FullAndStateAllocator
 from targets.eager.unified.state_slots import StateSlots
 from targets.eager.unified.three_pools import ThreePoolAllocator
@@ -21,103 +22,71 @@ from targets.mutants.prepared_states import (
 FAULTS = FaultList()
 
 
-class _RestDropped(RestDropped, StateSlots):
-    pass
+def _over_band(fault: type[PreparedStates]) -> type[StateSlots]:
+    return type(fault.__name__, (fault, StateSlots), {})
 
 
 @FAULTS.add("divergence")
 class RestOfVirtualStatesDropped(FullAndStateAllocator):
     """The end of a group of states frees nothing on the band."""
 
-    state_slots_class = _RestDropped
-
-
-class _AllGivenBack(AllGivenBack, StateSlots):
-    pass
+    state_slots_class = _over_band(RestDropped)
 
 
 @FAULTS.add("divergence")
 class HandedOutStatesGivenBack(FullAndStateAllocator):
     """The end of a group of states frees the handed out ones with the rest."""
 
-    state_slots_class = _AllGivenBack
-
-
-class _RestGivenBackBackwards(RestGivenBackBackwards, StateSlots):
-    pass
+    state_slots_class = _over_band(AllGivenBack)
 
 
 @FAULTS.add("divergence")
 class RestOfStatesBackwards(ThreePoolAllocator):
     """The end of a group of states frees the last one first."""
 
-    state_slots_class = _RestGivenBackBackwards
-
-
-class _EarlierKept(EarlierKept, StateSlots):
-    pass
+    state_slots_class = _over_band(RestGivenBackBackwards)
 
 
 @FAULTS.add("divergence")
 class SecondStateGroupIgnored(ThreePoolAllocator):
     """A second begin goes on with the states of the first one."""
 
-    state_slots_class = _EarlierKept
-
-
-class _EarlierContinued(EarlierContinued, StateSlots):
-    pass
+    state_slots_class = _over_band(EarlierKept)
 
 
 @FAULTS.add("divergence")
 class SecondStateGroupAppended(FullAndStateAllocator):
     """A second begin appends its states to those of the first one."""
 
-    state_slots_class = _EarlierContinued
-
-
-class _HandedOutAgain(HandedOutAgain, StateSlots):
-    pass
+    state_slots_class = _over_band(EarlierContinued)
 
 
 @FAULTS.add("divergence")
 class PreparedStateHandedOutTwice(FullAndStateAllocator):
     """A state that was taken out in advance is handed out and stays the next one."""
 
-    state_slots_class = _HandedOutAgain
-
-
-class _PassedOver(PassedOver, StateSlots):
-    pass
+    state_slots_class = _over_band(HandedOutAgain)
 
 
 @FAULTS.add("divergence")
 class PreparedStatesPassedOver(ThreePoolAllocator):
     """A single state comes from the band although states were taken out in advance."""
 
-    state_slots_class = _PassedOver
-
-
-class _SeveralFromPrepared(SeveralFromPrepared, StateSlots):
-    pass
+    state_slots_class = _over_band(PassedOver)
 
 
 @FAULTS.add("divergence")
 class SeveralVirtualStatesFromPrepared(FullAndStateAllocator):
     """Several states at once come from those that were taken out in advance."""
 
-    state_slots_class = _SeveralFromPrepared
-
-
-class _PreparedCounted(PreparedCounted, StateSlots):
-    pass
+    state_slots_class = _over_band(SeveralFromPrepared)
 
 
 @FAULTS.add("divergence")
 class PreparedStatesCalledAvailable(ThreePoolAllocator):
     """The view that shows leaks counts states that were taken out in advance as available."""
 
-    state_slots_class = _PreparedCounted
+    state_slots_class = _over_band(PreparedCounted)
 
 
 class _PreparedKept(StateSlots):
