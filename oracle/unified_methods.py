@@ -46,12 +46,12 @@ UNIFIED_METHODS: dict[str, frozenset[str]] = {
 
 _BAND = frozenset({"free_segment", "flush", "translate", "set_move_gate"})
 _LOAD = frozenset({"alloc_physical", "cancel_physical_reservation"})
-_SLOTS = frozenset({"alloc", "free", "alloc_group_begin", "alloc_group_end"})
+_STATE_SLOTS = frozenset({"alloc", "free", "alloc_group_begin", "alloc_group_end"})
 
 UNIFIED_BAND_METHODS: dict[str, frozenset[str]] = {
     "unified-swa": _BAND | _LOAD,
-    "unified-mamba-swa": _BAND | _LOAD | _SLOTS | {"make_room", "compact_holes"},
-    "unified-mamba": _BAND | _SLOTS,
+    "unified-mamba-swa": _BAND | _LOAD | _STATE_SLOTS | {"make_room", "compact_holes"},
+    "unified-mamba": _BAND | _STATE_SLOTS,
 }
-"""The calls on a band: ``free_segment`` is asked of FULL only, ``alloc``, ``free`` and the groups of the states only, the rest of the
-last line of each of SWA only."""
+"""The calls on a band: ``free_segment`` is asked of FULL only; ``alloc``, ``free`` and the alloc groups of the states only, that
+is of the allocator of states above their band (§10); ``_LOAD``, ``make_room`` and ``compact_holes`` of SWA only."""

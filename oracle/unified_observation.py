@@ -68,12 +68,14 @@ class UnifiedSnapshot(Struct, kw_only=True):
     ``swa_available_size``, ``conserve_full_available_size``, ``conserve_swa_available_size``,
     ``schedulable_full_available_size``, ``schedulable_swa_available_size``, ``current_full_capacity``,
     ``current_swa_capacity``, ``size_full``, ``size_swa`` (two and three pools with SWA); ``available_size``,
-    ``full_available_size``, ``size`` (FULL and states); ``state_available_size``, ``state_schedulable_size``, ``state_size``
-    (pages without the reserved ones), ``state_free_slots`` (pages from the watermark on) of the allocator of states.
+    ``full_available_size``, ``size`` (FULL and states); ``state_size``, ``state_available_size``,
+    ``state_schedulable_size``, ``state_free_slots`` of the allocator of states: how many there are, how many are not allocated,
+    how many could be allocated, how many physical pages of their band are behind its watermark.
 
     ``byte_accounting``: what the allocator's own verifier complains of (only whether there is anything is compared).
-    ``copies``: the page copies that the last call made, sorted. ``prepared``: what is left of the virtual states that were taken
-    out in advance, in order; None where none are (contract_paged_swa §8).
+    ``copies``: the page copies that the last call made, sorted.
+    ``prepared``: the virtual states that are left of those taken out in advance, in order; empty when all were handed out and no
+    end was called; None where nothing is prepared, and in the family without states.
     """
 
     bands: dict[str, BandState]
