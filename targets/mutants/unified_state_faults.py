@@ -26,14 +26,14 @@ def _over_band(fault: type[PreparedStates]) -> type[StateSlots]:
     return type(fault.__name__, (fault, StateSlots), {})
 
 
-@FAULTS.add("divergence")
+@FAULTS.add("law", "divergence")
 class RestOfVirtualStatesDropped(FullAndStateAllocator):
     """The end of a group of states frees nothing on the band."""
 
     state_slots_class = _over_band(RestDropped)
 
 
-@FAULTS.add("divergence")
+@FAULTS.add("law", "divergence")
 class HandedOutStatesGivenBack(FullAndStateAllocator):
     """The end of a group of states frees the handed out ones with the rest."""
 
@@ -61,28 +61,28 @@ class SecondStateGroupAppended(FullAndStateAllocator):
     state_slots_class = _over_band(EarlierContinued)
 
 
-@FAULTS.add("divergence")
+@FAULTS.add("law", "divergence")
 class PreparedStateHandedOutTwice(FullAndStateAllocator):
     """A state that was taken out in advance is handed out and stays the next one."""
 
     state_slots_class = _over_band(HandedOutAgain)
 
 
-@FAULTS.add("divergence")
+@FAULTS.add("law", "divergence")
 class PreparedStatesPassedOver(ThreePoolAllocator):
     """A single state comes from the band although states were taken out in advance."""
 
     state_slots_class = _over_band(PassedOver)
 
 
-@FAULTS.add("divergence")
+@FAULTS.add("law", "divergence")
 class SeveralVirtualStatesFromPrepared(FullAndStateAllocator):
     """Several states at once come from those that were taken out in advance."""
 
     state_slots_class = _over_band(SeveralFromPrepared)
 
 
-@FAULTS.add("divergence")
+@FAULTS.add("law", "divergence")
 class PreparedStatesCalledAvailable(ThreePoolAllocator):
     """The view that shows leaks counts states that were taken out in advance as available."""
 
@@ -94,7 +94,7 @@ class _PreparedKept(StateSlots):
         pass
 
 
-@FAULTS.add("divergence")
+@FAULTS.add("law", "divergence")
 class ClearKeepsPreparedStates(ThreePoolAllocator):
     """States that were taken out in advance are handed out after a clear, though their ids are free again."""
 
@@ -108,7 +108,7 @@ class _RestTaken(StateSlots):
             super().alloc_group_begin(self.band.available_size())
 
 
-@FAULTS.add("divergence")
+@FAULTS.add("law", "divergence")
 class ShortStateGroupTakesRest(FullAndStateAllocator):
     """A group of states that does not fit takes out what there is."""
 
