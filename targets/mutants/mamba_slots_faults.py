@@ -6,17 +6,20 @@ import torch
 
 from targets.eager.mamba_slots import MambaSlotAllocator
 from targets.mutants.mutant import FaultList
+from targets.mutants.prepared_states import (
+    EarlierKept,
+    PassedOver,
+    PreparedCounted,
+    RestDropped,
+    SeveralFromPrepared,
+)
 
 FAULTS = FaultList()
 
 
 @FAULTS.add("law", "divergence")
-class RestOfStatesDropped(MambaSlotAllocator):
+class RestOfStatesDropped(RestDropped, MambaSlotAllocator):
     """What is left of the states that were taken out in advance does not come back."""
-
-    def alloc_group_end(self) -> None:
-        """Forgets them."""
-        self.prepared = None
 
 
 @FAULTS.add("divergence")
@@ -31,13 +34,8 @@ class RestOfStatesInFront(MambaSlotAllocator):
 
 
 @FAULTS.add("divergence")
-class EarlierStatesKept(MambaSlotAllocator):
+class EarlierStatesKept(EarlierKept, MambaSlotAllocator):
     """A second begin goes on with the states that the first one took out."""
-
-    def alloc_group_begin(self, num_reqs: int) -> None:
-        """As ours, where nothing is taken out yet."""
-        if self.prepared is None or not self.prepared.numel():
-            super().alloc_group_begin(num_reqs)
 
 
 @FAULTS.add("divergence", "law")
@@ -52,24 +50,13 @@ class ClearKeepsPrepared(MambaSlotAllocator):
 
 
 @FAULTS.add("divergence")
-class SingleStatesPassOverPrepared(MambaSlotAllocator):
+class SingleStatesPassOverPrepared(PassedOver, MambaSlotAllocator):
     """A single state comes from the list although states were taken out in advance."""
-
-    def alloc(self, need_size: int) -> torch.Tensor | None:
-        """Always from the list."""
-        return self._pop(need_size)
 
 
 @FAULTS.add("divergence")
-class SeveralStatesFromPrepared(MambaSlotAllocator):
+class SeveralStatesFromPrepared(SeveralFromPrepared, MambaSlotAllocator):
     """Several states at once come from those that were taken out in advance."""
-
-    def alloc(self, need_size: int) -> torch.Tensor | None:
-        """As ours, for any number that they have."""
-        if self.prepared is not None and 1 < need_size <= self.prepared.numel():
-            taken, self.prepared = self.prepared[:need_size], self.prepared[need_size:]
-            return taken
-        return super().alloc(need_size)
 
 
 @FAULTS.add("divergence")
@@ -82,13 +69,8 @@ class StatesReleasedInFront(MambaSlotAllocator):
 
 
 @FAULTS.add("divergence", "law")
-class PreparedStatesCounted(MambaSlotAllocator):
+class PreparedStatesCounted(PreparedCounted, MambaSlotAllocator):
     """States that were taken out in advance count as available."""
-
-    def available_size(self) -> int:
-        """The list and them."""
-        prepared = self.prepared
-        return super().available_size() + (0 if prepared is None else prepared.numel())
 
 
 @FAULTS.add("divergence")

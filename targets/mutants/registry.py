@@ -29,6 +29,7 @@ from targets.mutants import (
     unified_band_faults,
     unified_capacity_faults,
     unified_group_faults,
+    unified_state_faults,
 )
 from targets.mutants.mutant import Mutant
 
@@ -48,6 +49,7 @@ _MODULES = (
     unified_group_faults,
     unified_band_faults,
     unified_capacity_faults,
+    unified_state_faults,
     mamba_slots_faults,
     pure_swa_faults,
     swa_ring_faults,

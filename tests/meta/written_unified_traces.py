@@ -8,6 +8,8 @@ from oracle.byte_buffer import Buffer
 from oracle.geometry import Geometry, Level, Mode
 from oracle.operations import (
     Alloc,
+    AllocGroupBegin,
+    AllocGroupEnd,
     Base,
     BeginForward,
     Capacity,
@@ -263,5 +265,43 @@ _CAPACITY = {
     "holes among states": _trace(PAIR, StateAlloc(count=2), StateFree(index=1)),
 }
 
-WRITTEN_UNIFIED: dict[str, Trace] = {**_FLUSHES, **_GROUPS, **_FREES, **_BANDS, **_CAPACITY}
+_PART_OUT = (
+    AllocGroupBegin(4),
+    StateAlloc(),
+    StateAlloc(count=1),
+    AllocGroupEnd(),
+    StateAlloc(count=1),
+)
+_TWICE = (
+    AllocGroupBegin(2),
+    StateAlloc(),
+    AllocGroupBegin(2, nested=True),
+    StateAlloc(),
+    AllocGroupEnd(),
+)
+
+_STATES = {
+    "a group of states with a rest": _trace(PAIR, *_PART_OUT),
+    "a group of states with a rest in three pools": _trace(THREE, *_PART_OUT),
+    "a group of states begun twice": _trace(PAIR, *_TWICE, callers="hostile"),
+    "a group of states begun twice in three pools": _trace(THREE, *_TWICE, callers="hostile"),
+    "a clear in a group of states": _trace(
+        THREE, AllocGroupBegin(2), Clear(), StateAlloc(), StateAlloc()
+    ),
+    "a group of more states than there are": _trace(
+        PAIR, StateAlloc(count=6), AllocGroupBegin(8), StateAlloc(), AllocGroupEnd()
+    ),
+    "a group of states that fits after pages moved": _trace(
+        THREE, Alloc(16), StateAlloc(count=2), AllocGroupBegin(6), StateAlloc(), AllocGroupEnd()
+    ),
+}
+
+WRITTEN_UNIFIED: dict[str, Trace] = {
+    **_FLUSHES,
+    **_GROUPS,
+    **_FREES,
+    **_BANDS,
+    **_CAPACITY,
+    **_STATES,
+}
 """By what happens in it."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import torch
-from unified_bench import two_pools
+from unified_bench import full_and_states, three_pools, two_pools
 from unified_traces import unified_trace
 
-from oracle.geometry import UNIFIED_FAMILIES, Family, Mode
+from oracle.geometry import UNIFIED_FAMILIES, Family, Geometry, Mode
 from oracle.lockstep import run_trace
 from oracle.trace import Callers
 from targets.eager.target import EagerTarget
@@ -115,6 +115,34 @@ def test_segment_frees_are_one_launch_and_wait_for_nothing(page_size: int) -> No
         assert len(launches.kernels) == 1, f"{name} at page size {page_size}: {launches.kernels}"
         assert launches.copies == [], f"{name} at page size {page_size}: {launches.copies}"
     print(f"page size {page_size}: no host sync and one launch in each segment free")
+
+
+def state_group(geometry: Geometry) -> Iterator[tuple[int, Callable[[], object]]]:
+    """The calls of a group of states, ready to be made, and how many launches each is."""
+    target = FusedTarget("cuda", exact=False)
+    target.reset(geometry, Mode())
+    allocator: Any = target.allocator
+    slots = allocator.state_slots
+    yield 1, lambda: slots.alloc_group_begin(4)
+    yield 0, lambda: slots.alloc(1)
+    yield 1, lambda: slots.alloc(2)
+    yield 1, slots.alloc_group_end
+
+
+@pytest.mark.parametrize("geometry", [full_and_states(), three_pools()])
+def test_states_that_are_taken_out_in_advance_wait_for_nothing(geometry: Geometry) -> None:
+    # The first calls compile.
+    for _, make in state_group(geometry):
+        make()
+    syncs, launches = CudaSyncs(), Launches()
+    for number, (_, make) in enumerate(state_group(geometry)):
+        with syncs.watch():
+            make()
+        assert syncs.syncs == [], f"call {number}: {syncs.syncs}"
+    for number, (expected, make) in enumerate(state_group(geometry)):
+        with launches.watch():
+            make()
+        assert len(launches.kernels) == expected, f"call {number}: {launches.kernels}"
 
 
 def test_the_detector_sees_a_set_shaped_free() -> None:

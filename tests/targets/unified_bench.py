@@ -30,6 +30,12 @@ def three_pools(**fields: Any) -> Geometry:
     )
 
 
+def full_and_states(**fields: Any) -> Geometry:
+    """FULL, 16 bytes a slot in pages of four, and nine states of 96 bytes over 1024 bytes; or a variant."""
+    buffer = {"total_bytes": 1024, "full_bytes": 16, "state_bytes": 96}
+    return _geometry("unified-mamba", buffer, {"size": 0, "page_size": 4}, fields)
+
+
 def _geometry(
     family: Any, buffer: dict[str, Any], rest: dict[str, Any], fields: dict[str, Any]
 ) -> Geometry:
@@ -91,6 +97,22 @@ class UnifiedBench(Bench):
 
     def copies(self, band: str) -> set[tuple[int, int]]:
         return {(c.source, c.destination) for c in self.seen.copies if c.band == band}
+
+    def states(self, count: int) -> tuple[int, ...]:
+        """New states."""
+        value = self.call("alloc", pool="state", need=count).value
+        assert value is not None, f"no room for {count} states"
+        return value
+
+    def begin(self, count: int) -> None:
+        """Take states out in advance."""
+        outcome = self.call("alloc_group_begin", pool="state", need=count)
+        assert (outcome.value, outcome.error) == (None, "")
+
+    def end(self) -> None:
+        """Give back what is left of them."""
+        outcome = self.call("alloc_group_end", pool="state")
+        assert (outcome.value, outcome.error) == (None, "")
 
     def bound(self, band: str) -> dict[int, int]:
         """Virtual to physical page, beside padding."""

@@ -54,7 +54,7 @@ class TreeFrees:
 
     def free_state(self, state: int) -> None:
         """One state."""
-        self._allocator.bands["state"].free(self._tensor([state]))
+        self._allocator.state_slots.free(self._tensor([state]))
 
     def _tensor(self, slots: Sequence[int]) -> torch.Tensor:
         return torch.tensor(slots, dtype=torch.int64, device=self._device)

@@ -9,7 +9,6 @@ import torch
 from targets.eager.unified import ids
 from targets.eager.unified.peered_frees import Group, free_in_order
 from targets.eager.unified.state_room import StateRoom
-from targets.eager.unified.token_pool import TokenPool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from targets.eager.unified.eviction import EvictableTree
 
 
-class FullAndStateAllocator(StateRoom, TokenPool):
+class FullAndStateAllocator(StateRoom):
     """A FULL pool that grows down and states that grow up."""
 
     def __init__(self, geometry: Geometry, device: str, _signals: Signals) -> None:

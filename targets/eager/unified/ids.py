@@ -22,11 +22,15 @@ def take_ids(band: Band, count: int) -> torch.Tensor | None:
     return band.hand_out(count)
 
 
+def take_ids_relieved(band: Band, count: int) -> torch.Tensor | None:
+    """The same, but relief comes before the ids are counted, so a refusal may have moved pages (§5)."""
+    return take_ids(band, count) if relieve(band, count * band.page_size) else None
+
+
 def alloc(band: Band, need: int) -> torch.Tensor | None:
     """``need`` slots int64 of ``band``, or None. Raises AssertionError when they are no whole pages."""
     if need <= 0:
         return band.no_pages()
     assert need % band.page_size == 0, f"{need} slots are no whole pages"
-    # Here relief comes before the ids are counted, so a refusal may have moved pages (§5).
-    ids = take_ids(band, need // band.page_size) if relieve(band, need) else None
+    ids = take_ids_relieved(band, need // band.page_size)
     return None if ids is None else band.slots_of(ids)

@@ -17,7 +17,6 @@ from oracle.observation import Eviction, Outcome
 from targets.call_arguments import Arguments
 from targets.driver import classify, finish
 from targets.eager.unified.eviction import TreeFrees
-from targets.eager.unified.ids import alloc
 from targets.watching import watching, watching_now
 
 if TYPE_CHECKING:
@@ -29,10 +28,13 @@ STATIC_FORMS = frozenset(
         "alloc", "alloc_extend", "alloc_extend_swa_tail", "alloc_decode", "free", "free_swa",
         "free_full", "free_segment", "free_swa_segment", "free_full_segment", "free_segments",
         "free_full_segments", "free_group_begin", "free_group_end", "set_full_to_swa_mapping",
-        "clear",
+        "clear", "alloc_group_begin",
     }
 )  # fmt: skip
 """Calls whose arguments are those of the allocators of fixed pools."""
+
+STATE_FORMS = frozenset({"alloc", "free", "alloc_group_begin", "alloc_group_end"})
+"""Calls on pool ``state`` that the allocator of states takes and not its band."""
 
 GATE_ANSWERS = {"closed": False, "open": True, "absent": None}
 
@@ -85,14 +87,17 @@ class Performer:
         special = _SPECIAL.get(call.method)
         if special is not None:
             return special(self._allocator, call, arguments, tree)
-        on_band = call.pool != "composite"
-        subject = self._allocator.bands[call.pool] if on_band else self._allocator
-        if call.pool == "state" and call.method == "alloc":
-            return alloc(subject, call.need)
-        method = getattr(subject, call.method)
+        method = getattr(self._subject(call), call.method)
         if call.method in STATIC_FORMS:
             return method(*arguments.positional, **arguments.named)
         return method()
+
+    def _subject(self, call: Call) -> Any:
+        if call.pool == "composite":
+            return self._allocator
+        if call.pool == "state" and call.method in STATE_FORMS:
+            return self._allocator.state_slots
+        return self._allocator.bands[call.pool]
 
     def _write(self, call: Call, outcome: Outcome) -> None:
         slots, names = written_by(call, outcome)
@@ -164,9 +169,10 @@ def _check_decode(allocator: Any, call: Call, _arguments: Arguments, tree: FakeT
 
 
 def _translate(allocator: Any, call: Call, arguments: Arguments, _tree: Any) -> Any:
-    table, slots = allocator.bands[call.pool].table, arguments.positional[0]
-    # A state is never negative or past the table, so it is looked up as it is (§10).
-    return table.v2p[slots.to(torch.int64)] if call.pool == "state" else table.translate(slots)
+    slots = arguments.positional[0]
+    if call.pool == "state":
+        return allocator.state_slots.translate(slots)
+    return allocator.bands[call.pool].table.translate(slots)
 
 
 def _begin_forward(allocator: Any, call: Call, arguments: Arguments, _tree: Any) -> None:

@@ -12,6 +12,7 @@ from targets.eager.unified.byte_accounting import verify_byte_accounting
 from targets.eager.unified.chain import low_to_high
 from targets.eager.unified.end_band import EndBand
 from targets.eager.unified.floating_band import FloatingBand
+from targets.eager.unified.state_room import StateRoom
 
 if TYPE_CHECKING:
     import torch
@@ -25,7 +26,9 @@ PEERED_QUERIES = (
     "schedulable_full_available_size", "schedulable_swa_available_size",
     "current_full_capacity", "current_swa_capacity", "size_full", "size_swa",
 )  # fmt: skip
-STATE_QUERIES = ("state_available_size", "state_schedulable_size")
+STATE_QUERIES = (
+    "state_available_size", "state_schedulable_size", "state_size", "state_free_slots",
+)  # fmt: skip
 QUERIES = {
     "unified-swa": PEERED_QUERIES,
     "unified-mamba-swa": PEERED_QUERIES + STATE_QUERIES,
@@ -38,6 +41,7 @@ def unified_snapshot_of(allocator: TokenPool) -> UnifiedSnapshot:
     """Tables, lists, piles, content and the answers of the size queries."""
     order = low_to_high(allocator.geometry, allocator.bands)
     group: Any = getattr(allocator, "group", None)
+    prepared = allocator.state_slots.prepared if isinstance(allocator, StateRoom) else None
     return UnifiedSnapshot(
         bands={name: _band(band) for name, band in allocator.bands.items()},
         group_open=group is not None,
@@ -48,6 +52,7 @@ def unified_snapshot_of(allocator: TokenPool) -> UnifiedSnapshot:
         queries={name: _answer(allocator, name) for name in QUERIES[allocator.geometry.family]},
         byte_accounting=verify_byte_accounting(order),
         copies=sorted(allocator.copies),
+        prepared=_listed(prepared),
     )
 
 

@@ -3,34 +3,52 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import ClassVar, cast
 
+from targets.eager.unified.end_band import EndBand
 from targets.eager.unified.relief import relieve
-
-if TYPE_CHECKING:
-    from targets.eager.unified.band import Band
-    from targets.eager.unified.end_band import EndBand
+from targets.eager.unified.state_slots import StateSlots
+from targets.eager.unified.token_pool import TokenPool
 
 
-class StateRoom:
+class StateRoom(TokenPool):
     """The part of an allocator that has a band of states."""
 
-    bands: Any
-    full: EndBand
+    state_slots_class: ClassVar[type[StateSlots]] = StateSlots
 
     @property
-    def state(self) -> Band:
+    def state(self) -> EndBand:
         """The band of states; its slots are virtual states."""
-        band: Band = self.bands["state"]
-        return band
+        return cast("EndBand", self.bands["state"])
+
+    @cached_property
+    def state_slots(self) -> StateSlots:
+        """The allocator of states above that band."""
+        return self.state_slots_class(self.state)
+
+    def clear(self) -> None:
+        """As the base form; states that were taken out in advance are free too."""
+        super().clear()
+        self.state_slots.clear()
+
+    @property
+    def state_size(self) -> int:
+        """States that there can ever be."""
+        return self.state_slots.size
+
+    @property
+    def state_free_slots(self) -> int:
+        """Physical pages of states that were never reached."""
+        return self.state_slots.free_slots
 
     def state_available_size(self) -> int:
         """States that nobody holds, whether or not there are bytes for them: it shows leaks."""
-        return self.state.page_room - self.state.live
+        return self.state_slots.available_size()
 
     def state_schedulable_size(self) -> int:
         """States for which there are bytes."""
-        return self.state.schedulable_available_size()
+        return self.state_slots.schedulable_size()
 
     def flush_deferred(self) -> None:
         """Free what waits and leave the group open."""

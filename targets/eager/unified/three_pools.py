@@ -12,7 +12,6 @@ from targets.eager.unified.state_room import StateRoom
 if TYPE_CHECKING:
     from oracle.geometry import Geometry
     from targets.eager.signals import Signals
-    from targets.eager.unified.end_band import EndBand
     from targets.eager.unified.eviction import EvictableTree
     from targets.eager.unified.floating_band import FloatingBand
 
@@ -23,7 +22,7 @@ class ThreePoolAllocator(PeeredPool, StateRoom):
     def __init__(self, geometry: Geometry, device: str, signals: Signals) -> None:
         super().__init__(geometry, device, signals)
         self.middle = cast("FloatingBand", self.swa)
-        self.room = JointRoom(self.full, self.middle, cast("EndBand", self.state))
+        self.room = JointRoom(self.full, self.middle, self.state)
 
     def available_size(self) -> int:
         """Slots that fit on both sides at once; that many can always be allocated."""

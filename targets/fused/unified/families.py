@@ -11,6 +11,7 @@ from targets.eager.unified.two_pools import TwoPoolAllocator
 from targets.fused.unified.launches import Opening
 from targets.fused.unified.peered import FusedPeeredPool
 from targets.fused.unified.rows import FusedRows
+from targets.fused.unified.state_slots import FusedStateSlots
 
 if TYPE_CHECKING:
     from targets.eager.unified.families import MakeUnified
@@ -23,9 +24,13 @@ class FusedTwoPoolAllocator(FusedPeeredPool, TwoPoolAllocator):
 class FusedThreePoolAllocator(FusedPeeredPool, ThreePoolAllocator):
     """FULL, SWA and states over one buffer."""
 
+    state_slots_class = FusedStateSlots
+
 
 class FusedFullAndStateAllocator(FusedRows, FullAndStateAllocator):
     """A FULL pool that grows down and states that grow up."""
+
+    state_slots_class = FusedStateSlots
 
     def _opening(self, pages: int, bound: int | None = None) -> Opening | None:  # noqa: ARG002
         full = self.owner
