@@ -17,10 +17,16 @@ from campaigns.export_templates import render_template
 from campaigns.export_unified_build import unified_context
 from oracle.finding import Finding
 from oracle.geometry import BANDS, TWO_POOLS, Family, Geometry, Mode
-from targets.sglang.finder import BARE, DATA_PLANE, GENUINE, REAL_AREAS
+from targets.sglang.finder import (
+    BARE,
+    DATA_PLANE,
+    GENUINE,
+    REAL_AREAS,
+    ROW_MODULE,
+    STATES_MODULE,
+)
 from targets.sglang.releases import LOCATIONS, is_specification, parse
 
-ROW_MODULES = frozenset({"sglang.srt.mem_cache.common"})
 """What a release's calls on rows are made of and its allocators are not."""
 NEEDS_RELEASE = (
     "A reproducer exported by kvoracle. It needs torch, msgspec and an SGLang release (with "
@@ -95,9 +101,8 @@ def make_build(target: str, geometry: Geometry, mode: Mode) -> Build:
 def _import_context(target: str, family: Family) -> dict[str, object]:
     """What the template of an import is told: which release, and which of its modules are executed or left out."""
     wanted = parse(target)
-    left_out = tuple(
-        module for module in DATA_PLANE if family != "hybrid-rows" or module not in ROW_MODULES
-    )
+    executed = _executed(family)
+    left_out = tuple(module for module in DATA_PLANE if module != executed)
     return {
         "wanted": inline(literal(wanted.release)),
         "tree": inline(literal(str(wanted.path) if wanted.path else None)),
@@ -106,6 +111,13 @@ def _import_context(target: str, family: Family) -> dict[str, object]:
         "left_out": _laid_out("LEFT_OUT = ", "(", left_out, ")"),
         "genuine": _laid_out("GENUINE = ", "{", sorted(GENUINE), "}"),
     }
+
+
+def _executed(family: Family) -> str | None:
+    """Which module that other families leave out holds a part of this one."""
+    if family == "hybrid-rows":
+        return ROW_MODULE
+    return STATES_MODULE if "state" in BANDS.get(family, ()) else None
 
 
 def shape_context(family: Family) -> dict[str, object]:

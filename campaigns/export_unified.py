@@ -109,11 +109,15 @@ def state_expression(quantity: str) -> str | None:
     band, dot, name = quantity.partition(".")
     if dot and name in BAND_QUANTITIES and band in ("full", "swa", "state"):
         return f'look(allocator)["bands"]["{band}"]["{name}"]'
-    if quantity in (*PILES, "group_open", "copies"):
+    if quantity in (*PILES, "group_open", "copies", "prepared"):
         return f'look(allocator)["{quantity}"]'
     if quantity == "byte_accounting":
         return 'bool(look(allocator)["byte_accounting"])'
-    if quantity.endswith(("_size", "_capacity")) or quantity in ("size", "size_full", "size_swa"):
+    if quantity.endswith(("_size", "_capacity", "_slots")) or quantity in (
+        "size",
+        "size_full",
+        "size_swa",
+    ):
         return f'look(allocator)["queries"].get("{quantity}")'
     return None
 

@@ -13,8 +13,9 @@ from campaigns.export_calls import assigned
 from campaigns.export_layout import inline, layout, literal
 from campaigns.export_templates import render_template
 from oracle.geometry import BANDS, WITH_PEERS
+from targets.sglang.finder import STATES_MODULE
 from targets.sglang.unified_pools import RELEASE_NAMES, BufferStandIn
-from targets.sglang.unified_release import MODULES, caps_of_empty
+from targets.sglang.unified_release import MODULES, STATES_CLASS, caps_of_empty
 from targets.sglang.unified_state import PAIR_QUERIES, PEERED_QUERIES
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ def unified_functions(text: str, geometry: Geometry, *, own: bool) -> list[str]:
     context = {
         "own": own,
         "peered": geometry.family in WITH_PEERS,
+        "states": "state" in BANDS[geometry.family],
+        "states_module": STATES_MODULE,
+        "states_class": STATES_CLASS,
         "queries": "\n".join(layout(assigned("QUERIES", literal(list(queries))), 0)),
     }
     kind = "own" if own else "sglang"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from campaigns.export_calls import CallCode, assigned
 from campaigns.export_layout import Code, Group, Item, group
 from campaigns.export_names import Names, Variable
+from targets.sglang.unified_calls import STATES_METHODS
 
 if TYPE_CHECKING:
     from oracle.call import Call
@@ -44,6 +45,8 @@ TOLD = {
     "finish_load": "the copies from the host are complete",
     "make_room": "the middle band is asked to move aside",
     "compact_holes": "the middle band closes its holes",
+    "alloc_group_begin": "takes states out in advance",
+    "alloc_group_end": "what is left of them goes back",
     "set_full_to_swa_mapping": "reserved SWA pages become the peers of these slots",
 }
 """Of calls that hand out no slots: what they are about."""
@@ -88,9 +91,10 @@ class UnifiedCallCode(CallCode):
             return special(self)
         if call.pool == "composite":
             return super()._expression()
-        if call.method == "alloc":
-            return Group("alloc_states(", (Item("allocator"), Item(str(call.need))), ")")
-        opening = f'band(allocator, "{call.pool}").{call.method}('
+        if call.pool == "state" and call.method in STATES_METHODS:
+            opening = f"states(allocator).{call.method}("
+        else:
+            opening = f'band(allocator, "{call.pool}").{call.method}('
         return Group(opening, tuple(self._arguments()), ")")
 
     def _arguments(self) -> list[Item]:
@@ -107,6 +111,9 @@ class UnifiedCallCode(CallCode):
     def _swa(self) -> str:
         call = self._call
         return str(call.need if call.need_swa is None else call.need_swa)
+
+    def _clear(self) -> Group:
+        return self._function("clear")
 
     def _flush(self) -> Group:
         return self._function("flush", f'"{self._call.pool}"', f"urgent={self._call.urgent}")
@@ -192,6 +199,7 @@ class UnifiedCallCode(CallCode):
 
 
 _SPECIAL: dict[str, Callable[[UnifiedCallCode], Group]] = {
+    "clear": UnifiedCallCode._clear,
     "flush": UnifiedCallCode._flush,
     "flush_deferred": UnifiedCallCode._plainly,
     "ensure_capacity": UnifiedCallCode._ensure,
