@@ -92,7 +92,7 @@ class UnifiedCallCode(CallCode):
         if call.pool == "composite":
             return super()._expression()
         if call.pool == "state" and call.method in STATES_METHODS:
-            opening = f"states(allocator).{call.method}("
+            opening = f"state_slots(allocator).{call.method}("
         else:
             opening = f'band(allocator, "{call.pool}").{call.method}('
         return Group(opening, tuple(self._arguments()), ")")
