@@ -68,8 +68,9 @@ class FollowUps:
             self._turn += 1
             self._plan(op.RollBack() if self._turn % 4 < 2 else op.ReleaseRow(together=True))
         elif isinstance(operation, op.AllocGroupBegin) and self._state_band is not None:
-            # Prepared states are pages that may move before and after they are handed out.
-            moved = (op.Flush(band=self._state_band, urgent=True), op.StateAlloc())
+            # Pages of prepared states move into the holes of older states.
+            flush = op.Flush(band=self._state_band, urgent=True)
+            moved = (op.StateFree(count=7), flush, op.StateAlloc())
             self._turn += 1
             self._plan(*(moved if self._turn % 4 < 2 else (op.StateAlloc(), op.AllocGroupEnd())))
         elif isinstance(operation, op.BeginForward):

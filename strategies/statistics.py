@@ -55,5 +55,7 @@ class ExplorationStatistics:
 
 
 def _is_refused(record: CallRecord) -> bool:
-    allocates = record.call.method.startswith("alloc")
+    method = record.call.method
+    # A begin answers None, whatever it took.
+    allocates = method.startswith("alloc") and not method.startswith("alloc_group")
     return bool(record.got.error) or (allocates and record.got.value is None)

@@ -119,10 +119,13 @@ def _rows_with_cursors() -> tuple[tuple[op.Base, ...], ...]:
 
 
 def _unified_rows(geometry: Geometry) -> tuple[tuple[op.Base, ...], ...]:
-    """Rows with peers throughout and for their tail only, and states; what forbade moves is over by then."""
+    """Rows with peers throughout and for their tail only, states, and states taken out in advance; what forbade moves is over by
+    then."""
     row = op.Alloc(unit="pages")
     moving: tuple[op.Base, ...] = (op.FinishLoad(), op.Gate(state="absent"))
     tail = op.ExtendTail(amount=1, unit="pages", tail=geometry.page_size)
-    states = (op.StateAlloc(), row) if geometry.family in op.STATEFUL else (row,)
     peered = geometry.family in op.PEERED and geometry.page_size > 1
-    return ((row,), (*moving, tail if peered else row), states)
+    rows: tuple[tuple[op.Base, ...], ...] = ((row,), (*moving, tail if peered else row))
+    if geometry.family not in op.STATEFUL:
+        return (*rows, (row,))
+    return (*rows, (op.StateAlloc(), row), (op.StateAlloc(), op.AllocGroupBegin(amount=2), row))
