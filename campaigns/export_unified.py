@@ -23,6 +23,7 @@ from oracle.laws.unified_names import (
     EVICTION_SEES_DEFERRED_FREES,
     MOVE_CHANGES_NO_OWNER,
     PLAN_MINIMAL,
+    PREPARED_STATES,
     PROMISE_KEPT,
     REFUSED_THOUGH_IT_FITS,
     SPANS_ORDERED,
@@ -54,6 +55,7 @@ CHECKED = {
     DEFERRAL: "what a free changed that waits for the end of its group",
     RETURNED_SLOTS: "slots that must not be handed out like that",
     PADDING_PAGE: "slots that must not be handed out like that",
+    PREPARED_STATES: "the states that were taken out in advance",
     TRANSLATE_TOTAL: "where virtual slots are",
     PROMISE_KEPT: "what was said to be available and cannot be had as it is",
     REFUSED_THOUGH_IT_FITS: "what is refused although it fits",
@@ -82,6 +84,7 @@ BEFORE = {
     EVICTION_SEES_DEFERRED_FREES: "look(allocator)",
     RETURNED_SLOTS: "look(allocator)",
     PADDING_PAGE: "look(allocator)",
+    PREPARED_STATES: "look(allocator)",
     TRANSLATE_TOTAL: 'look(allocator)["bands"]["{band}"]',
 }
 """What has to be known from before the last call."""
@@ -180,6 +183,7 @@ class _Facts:
             "call": call,
             "named": list(call.slots) if call is not None else [],
             "loading": self.story.books.loading,
+            "preparing": self.story.books.preparing,
         }
 
     def _capacity(self) -> dict[str, object]:
@@ -227,7 +231,11 @@ class _Facts:
             ("reserved", names.physical.elements(reserved), "Physical slots reserved for a load."),
             ("reserved_pages", self._reserved(), "Their pages."),
             ("held_pages", self._held_pages(), "The virtual pages that the caller holds."),
-            ("deferred", self._deferred(), "Pages that were given back in the open group."),
+            (
+                "deferred",
+                self._deferred(),
+                "Bound and held by nobody: what waits in the group, or is prepared.",
+            ),
             ("readable", self._readable(), "The slots that somebody may still read."),
             (
                 "growths",
@@ -270,6 +278,8 @@ class _Facts:
         return "{slot // PAGE_SIZE for slot in " + ("peered}" if self.band == "swa" else "held}")
 
     def _deferred(self) -> Code:
+        if self.band == "state":
+            return 'set(state["prepared"] or ())'
         pages = sorted(self.story.deferred_pages.get(self.band, ()))
         if not pages:
             return "set()"

@@ -29,6 +29,7 @@ PLAN_MINIMAL = "plan-minimal"
 EVICTION_SEES_DEFERRED_FREES = "eviction-sees-deferred-frees"
 DEFERRAL = "deferral"
 MOVE_CHANGES_NO_OWNER = "move-changes-no-owner"
+PREPARED_STATES = "prepared-states"
 BOUND_AGREES_WITH_BOOKS = "bound-agrees-with-books"
 BYTE_ACCOUNTING = "byte-accounting"
 CONTENT = "content"
@@ -39,6 +40,7 @@ UNIFIED_LAW_NAMES = (
     MOVE_CHANGES_NO_OWNER,
     DEFERRAL,
     RETURNED_SLOTS,
+    PREPARED_STATES,
     TRANSLATE_TOTAL,
     PROMISE_KEPT,
     REFUSED_THOUGH_IT_FITS,

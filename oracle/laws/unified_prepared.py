@@ -7,9 +7,9 @@ whether it has begun a group at all. What an end or a clear has to give back is 
 from __future__ import annotations
 
 from oracle.call import Call
-from oracle.laws.unified_names import BOUND_AGREES_WITH_BOOKS, MOVE_CHANGES_NO_OWNER
+from oracle.laws.unified_names import PREPARED_STATES
 from oracle.laws.unified_returned import judge_pages
-from oracle.laws.violation import RETURNED_SLOTS, Violation
+from oracle.laws.violation import Violation
 from oracle.observation import Outcome
 from oracle.ownership import Ownership
 from oracle.unified_observation import UnifiedSnapshot
@@ -41,12 +41,10 @@ def judge_prepared_call(
     if single and left and outcome.value:
         state = outcome.value[0]
         if state not in left:
-            expected = f"one of the prepared states {left}"
-            return Violation(RETURNED_SLOTS, "state", expected, str(state))
+            return _broken(f"one of the prepared states {left} is handed out", str(state))
         left = [other for other in left if other != state]
     if prepared_of(after) != left:
-        expected = f"{left} are prepared after {call.method}"
-        return Violation(MOVE_CHANGES_NO_OWNER, "state", expected, str(prepared_of(after)))
+        return _broken(f"{left} are prepared after {call.method}", str(prepared_of(after)))
     return None
 
 
@@ -56,16 +54,16 @@ def judge_prepared_state(after: UnifiedSnapshot, books: Ownership) -> Violation 
     if not prepared:
         return None
     if not books.preparing:
-        return _disagrees("no state is prepared outside an alloc group", f"{prepared} are")
+        return _broken("no state is prepared outside an alloc group", f"{prepared} are")
     if len(set(prepared)) < len(prepared):
-        return _disagrees("a state is prepared once", str(prepared))
+        return _broken("a state is prepared once", str(prepared))
     for state in prepared:
         if state in books.states:
-            return _disagrees(f"state {state}, which the caller holds, is not prepared", "it is")
+            return _broken(f"state {state}, which the caller holds, is not prepared", "it is")
         v2p = after.bands["state"].v2p
         place = v2p[state] if 0 <= state < len(v2p) else -1
         if place <= 0:
-            return _disagrees(f"virtual page {state}, which is prepared, is bound", str(place))
+            return _broken(f"virtual page {state}, which is prepared, is bound", str(place))
     return None
 
 
@@ -75,13 +73,14 @@ def _judge_replaced(
     if call.method != "alloc_group_begin":
         if after.prepared:
             expected = f"nothing is prepared after {call.method}"
-            return _disagrees(expected, f"{after.prepared} are")
+            return _broken(expected, f"{after.prepared} are")
         return None
     if after.prepared is None:
         return None
     free = set(before.bands["state"].free_ids or ()) - set(books.states)
-    return judge_pages("state", tuple(after.prepared), max(0, call.need), 1, free)
+    found = judge_pages("state", tuple(after.prepared), max(0, call.need), 1, free)
+    return None if found is None else _broken(found.expected, found.got)
 
 
-def _disagrees(expected: str, got: str) -> Violation:
-    return Violation(BOUND_AGREES_WITH_BOOKS, "state", f"STATE: {expected}", got)
+def _broken(expected: str, got: str) -> Violation:
+    return Violation(PREPARED_STATES, "state", expected, got)

@@ -19,6 +19,8 @@ from oracle.laws.unified_names import UNIFIED_LAW_NAMES  # noqa: E402
 from oracle.lockstep import run_trace  # noqa: E402
 from oracle.operations import (  # noqa: E402
     Alloc,
+    AllocGroupBegin,
+    AllocGroupEnd,
     BandTranslate,
     BeginForward,
     BindReserved,
@@ -78,6 +80,7 @@ MOVED = trace(TWO, Alloc(4), Alloc(4), Release(request=1), Flush())
 TRANSLATED = trace(TWO, Alloc(8), BandTranslate())
 ALLOCATED = trace(TWO, Alloc(8))
 
+PREPARED = trace(PAIR, StateAlloc(), AllocGroupBegin(2), StateAlloc())
 ENSURED = trace(TWO, Alloc(8), Capacity("ensure_capacity", amount=1))
 PLANNED = trace(
     TWO,
@@ -139,6 +142,9 @@ EVERYTHING = {
         EvictForAlloc(amount=0, unit="left", rows=1, states=1, direct=False),
         GroupEnd(),
         StateAlloc(count=0),
+        AllocGroupBegin(3),
+        StateAlloc(),
+        AllocGroupEnd(),
     ),
     "FULL and states": trace(
         PAIR, Alloc(8), StateAlloc(count=1), EvictForAlloc(rows=1, states=1), Alloc(4)
@@ -178,6 +184,7 @@ DAMAGE: dict[str, tuple[Trace, str, Callable[[State], None]]] = {
     "capacity-within-size": (LOOKED_AT, "full", _band("full", allocated=lambda n: n + 4)),
     "everything-returned": (IDLE, "full", _band("full", live=lambda _: 1)),
     "bound-agrees-with-books": (LOOKED_AT, "full", _band("full", v2p=_unbind)),
+    "prepared-states": (PREPARED, "state", lambda state: state.update(prepared=[2, 3])),
     "byte-accounting": (LOOKED_AT, "", lambda state: state.update(byte_accounting=["wrong"])),
     "content": (LOOKED_AT, "full", _band("full", content=lambda kv: [n + 1 for n in kv])),
     "promise-kept": (ENSURED, "", lambda state: state["queries"].update(available_size=0)),
@@ -196,6 +203,7 @@ DAMAGE: dict[str, tuple[Trace, str, Callable[[State], None]]] = {
 
 
 METHODS = {
+    "prepared-states": "alloc",
     "deferral": "free_segment",
     "failed-call-changes-nothing": "alloc",
     "move-changes-no-owner": "flush",
@@ -205,6 +213,34 @@ METHODS = {
     "eviction-sees-deferred-frees": "check_decode_capacity",
 }
 """The last call, where a law is about one."""
+
+
+@pytest.mark.parametrize(
+    ("subject", "method", "prepared"),
+    [
+        (trace(PAIR, AllocGroupBegin(2)), "alloc_group_begin", [1]),
+        (trace(PAIR, AllocGroupBegin(2)), "alloc_group_begin", [1, 1]),
+        (trace(PAIR, AllocGroupBegin(2), StateAlloc(), AllocGroupEnd()), "alloc_group_end", [2]),
+        (trace(PAIR, AllocGroupBegin(2), Alloc(4)), "state", [1]),
+        (trace(PAIR, StateAlloc(), AllocGroupBegin(2)), "state", [1, 2]),
+    ],
+)
+def test_the_check_of_prepared_states_looks_at_the_kind_of_call(
+    subject: Trace, method: str, prepared: list[int], tmp_path: Path
+) -> None:
+    module = _program(subject, "prepared-states", "state", method, tmp_path / "law.py")
+    expected, got = module.reproduce(module.build())
+    assert expected == got
+    looks, look = [0], module.look
+
+    def damaged(allocator: Any) -> State:
+        looks[0] += 1
+        state: State = look(allocator)
+        return state | {"prepared": prepared} if looks[0] > 1 else state
+
+    module.look = damaged
+    expected, got = module.reproduce(module.build())
+    assert expected != got
 
 
 def _program(subject: Trace, law: str, band: str, method: str, path: Path) -> Any:
