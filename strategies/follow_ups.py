@@ -31,6 +31,7 @@ class FollowUps:
         self._in_group = False
         self._occasions = 0
         self._turn = 0
+        self._begins = 0
 
     def saw(self, operation: op.Base) -> None:
         """An operation was stepped."""
@@ -71,8 +72,11 @@ class FollowUps:
             # Pages of prepared states move into the holes of older states.
             flush = op.Flush(band=self._state_band, urgent=True)
             moved = (op.StateFree(count=7), flush, op.StateAlloc())
-            self._turn += 1
-            self._plan(*(moved if self._turn % 4 < 2 else (op.StateAlloc(), op.AllocGroupEnd())))
+            # Counted apart: begins would keep step with loads, half of which must be followed.
+            self._begins += 1
+            if self._begins % 2 and not self._waiting:
+                ended = (op.StateAlloc(), op.AllocGroupEnd())
+                self._waiting = list(moved if self._begins % 4 == 1 else ended)
         elif isinstance(operation, op.BeginForward):
             self._plan(op.Flush(), op.FireEvent())
         elif self._in_group and self._hybrid and isinstance(operation, FREEING):

@@ -128,4 +128,5 @@ def _unified_rows(geometry: Geometry) -> tuple[tuple[op.Base, ...], ...]:
     rows: tuple[tuple[op.Base, ...], ...] = ((row,), (*moving, tail if peered else row))
     if geometry.family not in op.STATEFUL:
         return (*rows, (row,))
-    return (*rows, (op.StateAlloc(), row), (op.StateAlloc(), op.AllocGroupBegin(amount=2), row))
+    held, prepared = op.StateAlloc(), op.AllocGroupBegin(amount=2)
+    return (*rows, (held, row), *rows, (held, prepared, row))
