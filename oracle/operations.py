@@ -258,12 +258,14 @@ WITHOUT_CURSORS = WITH_ROWS - ROWS
 
 
 class Kind(Struct, frozen=True):
-    """One row of the operation table: which families have it, whether only a hostile caller does it, and how often it is drawn."""
+    """One row of the operation table: which families have it, whether only a hostile caller does it, and how often it is drawn:
+    in the families ``seldom`` as rarely as with a weight of 1."""
 
     operation: type[Base]
     families: frozenset[str] = EVERYWHERE
     hostile: bool = False
     weight: int = 4
+    seldom: frozenset[str] = frozenset()
 
 
 OPERATION_TABLE: tuple[Kind, ...] = (
@@ -321,8 +323,8 @@ OPERATION_TABLE: tuple[Kind, ...] = (
     Kind(SlotReserve, frozenset({"hisparse"}), weight=1),
     Kind(RotatedExtend, INTERLEAVED, weight=8),
     Kind(AllocCyclic, INTERLEAVED, weight=4),
-    Kind(AllocGroupBegin, STATES_ONLY | STATEFUL, weight=1),
-    Kind(AllocGroupEnd, STATES_ONLY | STATEFUL, weight=1),
+    Kind(AllocGroupBegin, STATES_ONLY | STATEFUL, weight=5, seldom=STATEFUL),
+    Kind(AllocGroupEnd, STATES_ONLY | STATEFUL, weight=4, seldom=STATEFUL),
     Kind(EvictWindow, ROWS, weight=8),
     Kind(ReleaseRow, ROWS, weight=5),
     Kind(FreeRowSegments, ROWS, weight=4),

@@ -92,7 +92,7 @@ def rules_for(family: Family, contract: Contract, callers: Callers) -> list[Rule
                 kind=row.operation,
                 arguments=arguments,
                 copies=2 if doubled else 1,
-                rests=row.weight <= SELDOM and not row.hostile,
+                rests=(row.weight <= SELDOM or family in row.seldom) and not row.hostile,
             )
         )
     return rules
