@@ -23,6 +23,7 @@ from oracle.planning.cursors import (
     shortened,
     slipped,
 )
+from oracle.planning.segments import release
 
 MOST_EVICTIONS = 4
 MOST_RUNS = 8
@@ -94,7 +95,13 @@ def release_row(
     together: bool = False,
     overwrite: bool = False,
 ) -> Plan:
-    """[protected, what counts), then [the next page, allocated), and the prefix is let go (§11.3, ``release_kv_cache``)."""
+    """[protected, what counts), then [the next page, allocated), and the prefix is let go (§11.3, ``release_kv_cache``).
+
+    Where the contract has no such call, the row goes back by what has peers, with no slip.
+    """
+    if not caller.has("free_row"):
+        yield from release(caller, request, overwrite=overwrite)
+        return
     books, size = caller.books, caller.page_size
     cursors = cursors_of(request)
     first_page = cursors.protected // size
