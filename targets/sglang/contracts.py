@@ -81,7 +81,7 @@ BEHAVIOURS: tuple[Behaviour, ...] = (
     Behaviour("eviction: swa_evict_floor", 14, 14, {"has_floor": False}, ROWS),
     Behaviour("eviction: retain_floor", 14, 17, {"has_retain_floor": False}, ROWS),
     Behaviour("eviction: eviction_interval", 14, 20, {"has_interval": False}, ROWS),
-    Behaviour("eviction: no row", 14, 16, {"eviction_without_row": "goes-on"}, ROWS),
+    Behaviour("eviction: no row", 14, 15, {"eviction_without_row": "goes-on"}, ROWS),
     Behaviour("eviction: free_swa", 14, 19, {"evicts_by": "set"}, ROWS),
     Behaviour("row segments: dead as one", 19, 19, {"dead_parts": "one-set"}, ROWS),
     Behaviour("row segments: empty ones", 19, 20, {"empty_segments": "skipped"}, ROWS),

@@ -72,7 +72,7 @@ ROW_CHOICES = [
     ("has_floor", False, range(14, 15)),
     ("has_retain_floor", False, range(14, 18)),
     ("has_interval", False, range(14, 21)),
-    ("eviction_without_row", "goes-on", range(14, 17)),
+    ("eviction_without_row", "goes-on", range(14, 16)),
     ("evicts_by", "set", range(14, 20)),
     ("dead_parts", "one-set", range(19, 20)),
     ("empty_segments", "skipped", range(19, 21)),
