@@ -2,7 +2,8 @@
 
 A field covers order, timing, refusal, what is signalled and which methods exist. No field ever encodes a lost, doubled or
 padding page: where a release behaves so, the prediction is what an allocator of its order and timing would rightly do, and
-the difference is a finding. The defaults are the contract of SGLang 0.5.22 and 0.5.23, which is also that of our own targets.
+the difference is a finding. The defaults are the contract of SGLang 0.5.22 and 0.5.23 (of the calls on rows: 0.5.23), which is
+also that of our own targets.
 """
 
 from __future__ import annotations
