@@ -2,7 +2,8 @@
 
 A field covers order, timing, refusal, what is signalled and which methods exist. No field ever encodes a lost, doubled or
 padding page: where a release behaves so, the prediction is what an allocator of its order and timing would rightly do, and
-the difference is a finding. The defaults are the contract of SGLang 0.5.22 and 0.5.23, which is also that of our own targets.
+the difference is a finding. The defaults are the contract of SGLang 0.5.22 and 0.5.23 (of the calls on rows: 0.5.23), which is
+also that of our own targets.
 """
 
 from __future__ import annotations
@@ -122,9 +123,26 @@ class Contract(Struct, frozen=True, kw_only=True):
 
     device_free: Literal["with-logical", "by-caller"] = "with-logical"
     """Row "DSV4 HiSparse `free`": the places go back with their slots, or stay until ``free_hisparse`` gives them back."""
-    kept_behind: Literal["whole-pages", "window-or-page"] = "whole-pages"
-    """Row "free_swa_out_of_window_slots": with prefix sharing an eviction keeps the larger of the window and a page, rounded up to
-    whole pages or as it is."""
+    kept_behind: Literal["whole-pages", "window-or-page", "window-and-page"] = "whole-pages"
+    """Row "free_swa_out_of_window_slots" (as the rows down to ``evicts_by``): with prefix sharing an eviction keeps the larger of the
+    window and a page, rounded up to whole pages or as it is, or the window and a page."""
+    has_floor: bool = True
+    """An eviction leaves what lies below the floor. Where it does not know floors, no request has one."""
+    has_retain_floor: bool = True
+    """An eviction can be told to retain more than the window."""
+    has_interval: bool = True
+    """An eviction that has less to do than its interval leaves the cursor alone; or there is no interval, and the dead lower bound
+    is stored whatever there is to do."""
+    eviction_without_row: Literal["returned", "goes-on"] = "returned"
+    """§11.2 step 1: an eviction of a request that has no row leaves the cursor alone, or moves it over a row of no slots."""
+    evicts_by: Literal["segment", "set"] = "segment"
+    """An eviction frees by ``free_swa_segment``, or by ``free_swa``, which asks for no page boundary."""
+    dead_parts: Literal["segments", "one-set"] = "segments"
+    """Row "free_kv_row_segments" (as the next one): what is dead is freed segment by segment, or by one ``free_full``."""
+    empty_segments: Literal["alive", "skipped"] = "alive"
+    """Whether an empty segment counts as alive, and so asks for an aligned cursor if others are dead."""
+    touching_ranges: Literal["merged", "apart"] = "merged"
+    """§11.3, ``free_kv_row``: ranges that touch are one segment, or each is its own."""
 
     unbound_pages: Literal["trusted", "filtered", "refused"] = "trusted"
     """contract_unified §12, `free_swa_segment` (as all rows below): what a segment free that gives up peers does with pages

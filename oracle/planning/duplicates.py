@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from oracle import legality
 from oracle import operations as op
-from oracle.call import Call
+from oracle.call import Call, Method
 from oracle.caller import Caller, Plan, Planned
 from oracle.legality import Breaches
 from oracle.observation import Outcome
@@ -24,6 +24,8 @@ from oracle.planning.tree import has_peers
 
 Step = Generator[Planned, Outcome, bool]
 Fate = Literal["dead", "alive", "adopted", "transferred"]
+_BOTH_SIDES: tuple[Method, ...] = ("free_segment", "free")
+_FULL_ONLY: tuple[Method, ...] = ("free_full_segment", "free_full", "free")
 
 
 class _Part(Struct):
@@ -42,6 +44,9 @@ def plan_insert_again(caller: Caller, operation: op.InsertAgain) -> Plan:
     request, node = pairs[operation.pair % len(pairs)]
     cursors, size = cursors_of(request), caller.page_size
     parts = _parts(caller, request, node)
+    transferred = any(part.fate == "transferred" for part in parts)
+    if transferred and not caller.has("clear_full_to_swa_mapping"):
+        return
     drift = operation.drift % size if _is_cut(parts) else 0
     breaches = tuple(_breaches(caller, request, node, parts))
     if drift:
@@ -124,7 +129,7 @@ def _settle(
     held = tuple(books.page_slots(node, part.first, part.count))
     incoming = tuple(request.slots[start:stop])
     if part.fate == "adopted":
-        call = Call(method="free_full_segment", slots=held, start_pos=0)
+        call = Call(method=_form(caller, _FULL_ONLY), slots=held)
         outcome = yield Planned(call, breaches)
         if outcome.error:
             return False
@@ -134,12 +139,8 @@ def _settle(
     if part.fate == "transferred" and not (yield from _transfer(caller, incoming, held, breaches)):
         return False
     freed = tuple(request.slots[start + moved[0] : stop + moved[1]])
-    call = Call(
-        method="free_segment" if part.fate == "alive" else "free_full_segment",
-        slots=freed,
-        start_pos=0,
-    )
-    outcome = yield Planned(call, breaches)
+    forms = _BOTH_SIDES if part.fate == "alive" else _FULL_ONLY
+    outcome = yield Planned(Call(method=_form(caller, forms), slots=freed), breaches)
     if outcome.error:
         return False
     books.remember(incoming, 0)
@@ -168,6 +169,11 @@ def _transfer(
     books.peered.update(held)
     books.loaded_peers.extend(held)
     return True
+
+
+def _form(caller: Caller, methods: tuple[Method, ...]) -> Method:
+    """The first of these that the target has (§13.1)."""
+    return next(method for method in methods if caller.has(method))
 
 
 def _is_cut(parts: list[_Part]) -> bool:

@@ -23,6 +23,7 @@ from oracle.planning.cursors import (
     shortened,
     slipped,
 )
+from oracle.planning.segments import release
 
 MOST_EVICTIONS = 4
 MOST_RUNS = 8
@@ -94,7 +95,13 @@ def release_row(
     together: bool = False,
     overwrite: bool = False,
 ) -> Plan:
-    """[protected, what counts), then [the next page, allocated), and the prefix is let go (§11.3, ``release_kv_cache``)."""
+    """[protected, what counts), then [the next page, allocated), and the prefix is let go (§11.3, ``release_kv_cache``).
+
+    Where the contract has no such call, the row goes back by what has peers, with no slip.
+    """
+    if not caller.has("free_row"):
+        yield from release(caller, request, overwrite=overwrite)
+        return
     books, size = caller.books, caller.page_size
     cursors = cursors_of(request)
     first_page = cursors.protected // size
@@ -234,9 +241,11 @@ def plan_preallocate(caller: Caller, operation: op.ExtendTail) -> Plan:
 
 
 def _eviction(caller: Caller, request: Request, operation: op.EvictWindow) -> _Eviction:
-    size, sizes = caller.page_size, caller.geometry.family_sizes
+    """What the contract's evictions do not know (§13.2), no request has and no call says."""
+    size, sizes, contract = caller.page_size, caller.geometry.family_sizes, caller.contract
     cursors = cursors_of(request)
-    if operation.floor and cursors.evicted <= dead_low(cursors, size):
+    retains = operation.retain and contract.has_retain_floor
+    if operation.floor and contract.has_floor and cursors.evicted <= dead_low(cursors, size):
         # Which positions are behind the floor must not change once some were evicted.
         floor = (operation.floor - 1) % (cursors.committed + 1)
         cursors = request.cursors = replace(cursors, floor=max(cursors.floor, floor))
@@ -250,8 +259,8 @@ def _eviction(caller: Caller, request: Request, operation: op.EvictWindow) -> _E
         pre_len=last - operation.behind % (last + 1),
         window=sizes.window,
         sharing=operation.sharing,
-        retain_floor=(operation.retain - 1) * size if operation.retain else None,
-        interval=1 + operation.interval,
+        retain_floor=(operation.retain - 1) * size if retains else None,
+        interval=1 + operation.interval if contract.has_interval else 1,
         wide=False,
     )
     return _Eviction(request, cursors, Planned(call, tuple(breaches)))

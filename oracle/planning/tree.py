@@ -84,7 +84,7 @@ def plan_evict_node(caller: Caller, operation: op.EvictNode) -> Plan:
 
 
 def evict_node(caller: Caller, node: TreeNode, *, keep_peers: bool = False) -> Plan:
-    """Peers first, by runs, then the FULL pages on the FULL pool itself."""
+    """Peers first, by runs, then the FULL pages on the FULL pool itself; each as a set where there is no segment form (§13.1)."""
     books = caller.books
     pages = range(books.page_count(node))
     peered = _pages(books, node, peered=True)
@@ -100,9 +100,9 @@ def evict_node(caller: Caller, node: TreeNode, *, keep_peers: bool = False) -> P
         if not freed:
             return
     slots = tuple(node.slots)
-    outcome = yield Planned(
-        Call(method="free_segment", pool="full", slots=slots, start_pos=0), tuple(breaches)
-    )
+    segment_form = "free_segment" in caller.contract.pool_methods
+    call = Call(method="free_segment" if segment_form else "free", pool="full", slots=slots)
+    outcome = yield Planned(call, tuple(breaches))
     if not outcome.error:
         books.remember(slots, 0)
         books.unpeer(slots)
@@ -181,7 +181,9 @@ def _free_peers(
     caller: Caller, node: TreeNode, run: list[int], breaches: legality.Breaches
 ) -> Generator[Planned, Outcome, bool]:
     slots = tuple(caller.books.page_slots(node, run[0], len(run)))
-    call = Call(method="free_swa_segment", slots=slots, start_pos=0)
+    call = Call(
+        method="free_swa_segment" if caller.has("free_swa_segment") else "free_swa", slots=slots
+    )
     outcome = yield Planned(call, breaches)
     if outcome.error:
         return False

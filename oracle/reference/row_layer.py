@@ -12,6 +12,7 @@ from oracle.call import Call, RowCursors, Segment
 from oracle.contract import Contract
 from oracle.geometry import Geometry, Mode
 from oracle.reference.hybrid_swa import HybridPool
+from oracle.reference.pool import joined
 from oracle.reference.raised import require
 
 
@@ -29,35 +30,55 @@ class RowPool(HybridPool):
         """Free the peers of what left the window; the cursor is stored once before they are freed and once after (§11.2)."""
         cursors, size = call.cursors, self.page_size
         self.cursor = cursors.evicted
-        if not call.slots:
+        if not call.slots and self.contract.eviction_without_row == "returned":
             return
         require(
             cursors.protected % size == 0,
             f"alignment: the protected length {cursors.protected} is no multiple of the page size {size}",
         )
-        if call.pre_len - call.window < self.cursor + call.interval:
+        too_little = call.pre_len - call.window < self.cursor + call.interval
+        if too_little and self.contract.has_interval:
             return
-        self.cursor = max(self.cursor, dead_low(cursors, size))
+        low = dead_low(cursors, size) if self.contract.has_floor else cursors.protected
+        self.cursor = max(self.cursor, low)
         new = max(self.cursor, self._threshold(call)) // size * size
         if new > self.cursor:
-            self.free_swa_segment(call.slots[self.cursor : new], self.cursor)
+            self._free_peers(call.slots[self.cursor : new], self.cursor)
             self.cursor = new
+
+    def _free_peers(self, slots: Sequence[int], start_pos: int) -> None:
+        if self.contract.evicts_by == "segment":
+            self.free_swa_segment(slots, start_pos)
+        else:
+            self.free_swa(slots)
 
     def _threshold(self, call: Call) -> int:
         """The first position that keeps its peer, before it is rounded down to a page (§11.2 steps 5 and 6, §13.2)."""
         if not call.sharing:
             return call.pre_len - call.window
-        kept = max(call.window, self.page_size)
-        if self.contract.kept_behind == "whole-pages":
-            kept = _page_ceiling(kept, self.page_size)
-        threshold = call.pre_len - kept
-        return threshold if call.retain_floor is None else min(threshold, call.retain_floor)
+        threshold = call.pre_len - self._kept_behind(call.window)
+        if call.retain_floor is None or not self.contract.has_retain_floor:
+            return threshold
+        return min(threshold, call.retain_floor)
+
+    def _kept_behind(self, window: int) -> int:
+        """How many slots keep their peers with prefix sharing (§11.2 step 5, §13.2)."""
+        size = self.page_size
+        if self.contract.kept_behind == "window-and-page":
+            return window + size
+        kept = max(window, size)
+        return _page_ceiling(kept, size) if self.contract.kept_behind == "whole-pages" else kept
 
     def free_row_segments(self, segments: Sequence[Segment], evicted: int, dead_lo: int) -> None:
-        """Free the FULL side only of what lies in the dead range, then both sides of the rest (§11.3)."""
+        """Free the FULL side only of what lies in the dead range, then both sides of the rest (§11.3, §13.2).
+
+        Whatever a release made of it, a part below the dead range has its peers, and they go back.
+        """
         dead: list[Segment] = []
         alive: list[Segment] = []
         for segment in segments:
+            if not segment.slots and self.contract.empty_segments == "skipped":
+                continue
             head, middle, tail = _cut(segment, dead_lo, max(evicted, dead_lo))
             if not middle.slots:
                 alive.append(segment)
@@ -69,14 +90,19 @@ class RowPool(HybridPool):
                 evicted % self.page_size == 0,
                 f"alignment: the evicted cursor {evicted} cuts a page of {self.page_size} slots",
             )
-        self.free_full_segments(dead)
+        if self.contract.dead_parts == "one-set":
+            self.free_full(joined([part.slots for part in dead]))
+        else:
+            self.free_full_segments(dead)
         self.free_segments(alive)
 
     def free_row(
         self, slots: Sequence[int], cursors: RowCursors, ranges: Sequence[tuple[int, int]]
     ) -> None:
-        """Free ranges of a row, those that touch as one (§11.3)."""
-        segments = [Segment(tuple(slots[start:stop]), start) for start, stop in _merged(ranges)]
+        """Free ranges of a row, perhaps those that touch as one (§11.3, §13.2)."""
+        if self.contract.touching_ranges == "merged":
+            ranges = _merged(ranges)
+        segments = [Segment(tuple(slots[start:stop]), start) for start, stop in ranges]
         self.free_row_segments(segments, cursors.evicted, dead_low(cursors, self.page_size))
 
 

@@ -48,6 +48,7 @@ class Existence(Struct, frozen=True):
 
 PAGED = ("paged", "hybrid-swa")
 HYBRID = ("hybrid-swa",)
+ROWS = (ROWS_FAMILY,)
 
 BEHAVIOURS: tuple[Behaviour, ...] = (
     Behaviour("nested begin", 9, 19, {"nested_begin": "accepted"}),
@@ -75,8 +76,19 @@ BEHAVIOURS: tuple[Behaviour, ...] = (
     Behaviour("num_new_pages", 9, 11, {"takes_page_count": False}, PAGED),
     Behaviour("launch before capacity test", 9, 21, {"capacity_test": "after-launch"}, PAGED),
     Behaviour("new_pages_available", 9, 13, {"answers_new_pages": False}, HYBRID),
+    Behaviour("eviction: threshold", 14, 14, {"kept_behind": "window-and-page"}, ROWS),
+    Behaviour("eviction: threshold", 15, 22, {"kept_behind": "window-or-page"}, ROWS),
+    Behaviour("eviction: swa_evict_floor", 14, 14, {"has_floor": False}, ROWS),
+    Behaviour("eviction: retain_floor", 14, 17, {"has_retain_floor": False}, ROWS),
+    Behaviour("eviction: eviction_interval", 14, 20, {"has_interval": False}, ROWS),
+    Behaviour("eviction: no row", 14, 15, {"eviction_without_row": "goes-on"}, ROWS),
+    Behaviour("eviction: free_swa", 14, 19, {"evicts_by": "set"}, ROWS),
+    Behaviour("row segments: dead as one", 19, 19, {"dead_parts": "one-set"}, ROWS),
+    Behaviour("row segments: empty ones", 19, 20, {"empty_segments": "skipped"}, ROWS),
+    Behaviour("ranges of a row", 19, 19, {"touching_ranges": "apart"}, ROWS),
 )
-"""§13.2, the rows in which right allocators may differ; in the order in which that table has them."""
+"""§13.2, the rows in which right allocators may differ; in the order in which that table has them. That 0.5.19 and 0.5.20 know no
+``swa_dead_lo`` is none: what lies below the floor loses its peers for good."""
 
 EXISTENCES: tuple[Existence, ...] = (
     Existence(frozenset({"backup_state", "restore_state"}), last=16),
@@ -117,26 +129,23 @@ def contract_for_version(version: str, family: str, *, power_of_two_pages: bool)
         return unified_contract(number, family, power_of_two_pages=power_of_two_pages)
     if family == ROWS_FAMILY:
         hybrid = contract_for_version(version, "hybrid-swa", power_of_two_pages=power_of_two_pages)
-        return None if hybrid is None else rows_contract(hybrid, _existing(ROW_METHODS, number))
+        methods = _existing(ROW_METHODS, number)
+        return None if hybrid is None else rows_contract(hybrid, methods, number)
     if family in FURTHER_FAMILIES:
         return further_contract(number, family, power_of_two_pages=power_of_two_pages)
     if family not in FAMILIES or number < OLDEST:
         return None
     newest = current_contract(family, power_of_two_pages=power_of_two_pages)
-    choices: dict[str, Any] = {}
-    for row in BEHAVIOURS:
-        if family in row.families and row.first <= number <= row.last:
-            choices.update(row.choices)
     return structs.replace(
         newest,
         methods=_existing(newest.methods | BACKUPS, number),
         pool_methods=_existing(newest.pool_methods | BACKUPS, number),
-        **choices,
+        **_choices(family, number),
     )
 
 
-def rows_contract(hybrid: Contract, methods: frozenset[str]) -> Contract | None:
-    """The contract of a tree with that hybrid allocator and these calls on rows; None where it has no such call."""
+def rows_contract(hybrid: Contract, methods: frozenset[str], number: int) -> Contract | None:
+    """The contract of a tree like 0.5.``number`` with that hybrid allocator and these calls on rows; None where it has no such call."""
     newest = current_contract(ROWS_FAMILY)
     if not methods:
         return None
@@ -144,6 +153,7 @@ def rows_contract(hybrid: Contract, methods: frozenset[str]) -> Contract | None:
         hybrid,
         methods=(hybrid.methods | methods) & newest.methods,
         pool_methods=hybrid.pool_methods & newest.pool_methods,
+        **_choices(ROWS_FAMILY, number),
     )
 
 
@@ -156,6 +166,14 @@ def minor_of(version: str) -> int:
     if number[:2] < (0, 5):
         return NEWEST if number == (0, 0, 0) else 0
     return min(number[2], NEWEST) if number[:2] == (0, 5) else NEWEST
+
+
+def _choices(family: str, number: int) -> dict[str, Any]:
+    choices: dict[str, Any] = {}
+    for row in BEHAVIOURS:
+        if family in row.families and row.first <= number <= row.last:
+            choices.update(row.choices)
+    return choices
 
 
 def _existing(methods: frozenset[str], number: int) -> frozenset[str]:

@@ -66,7 +66,7 @@ def recognise(release: Release) -> Recognition:
         assert row is not None, "the table has every family in each of its releases"
         contracts[family], changed = _as_offered(release, seen, family, row)
         notes += changed
-    rows = rows_contract(contracts["hybrid-swa"], row_methods(release.package))
+    rows = rows_contract(contracts["hybrid-swa"], row_methods(release.package), number)
     if rows is not None:
         contracts[ROWS_FAMILY] = rows
     for recognised, told in (_unified(release, version), _further(release, version)):

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from oracle.contract import Contract, current_contract
 from oracle.geometry import FAMILIES
-from targets.rows.methods import ROW_METHODS
+from targets.rows.methods import ROW_METHODS, ROWS_FAMILY
 from targets.sglang.contracts import BEHAVIOURS, EXISTENCES, contract_for_version
 
 RELEASES = range(9, 24)
@@ -65,6 +65,20 @@ HYBRID_CHOICES = [
     ("answers_new_pages", False, range(9, 14)),
 ]
 
+# §13.2, the rows "free_swa_out_of_window_slots" and "free_kv_row_segments"; the calls exist from 0.5.14 and 0.5.19 on.
+ROW_CHOICES = [
+    ("kept_behind", "window-and-page", range(14, 15)),
+    ("kept_behind", "window-or-page", range(15, 23)),
+    ("has_floor", False, range(14, 15)),
+    ("has_retain_floor", False, range(14, 18)),
+    ("has_interval", False, range(14, 21)),
+    ("eviction_without_row", "goes-on", range(14, 16)),
+    ("evicts_by", "set", range(14, 20)),
+    ("dead_parts", "one-set", range(19, 20)),
+    ("empty_segments", "skipped", range(19, 21)),
+    ("touching_ranges", "apart", range(19, 20)),
+]
+
 
 def of(version: str, family: str = "hybrid-swa") -> Contract:
     contract = contract_for_version(version, family, power_of_two_pages=False)
@@ -84,9 +98,25 @@ def test_a_choice_holds_for_the_releases_of_its_row(field, value, releases) -> N
     assert found == list(releases)
 
 
+@pytest.mark.parametrize(("field", "value", "releases"), ROW_CHOICES)
+def test_a_choice_of_the_calls_on_rows_holds_for_the_releases_of_its_row(
+    field, value, releases
+) -> None:
+    with_rows = range(14, 24)
+    found = [n for n in with_rows if getattr(of(f"0.5.{n}", ROWS_FAMILY), field) == value]
+    assert found == list(releases)
+
+
+def test_rows_stand_on_the_hybrid_allocator_of_their_release() -> None:
+    for number in range(14, 24):
+        rows, hybrid = of(f"0.5.{number}", ROWS_FAMILY), of(f"0.5.{number}")
+        for field, _, _ in HYBRID_CHOICES:
+            assert getattr(rows, field) == getattr(hybrid, field), (number, field)
+
+
 def test_every_field_that_a_release_chooses_is_tested_here() -> None:
     chosen = {name for row in BEHAVIOURS for name in row.choices}
-    assert chosen == {field for field, _, _ in HYBRID_CHOICES}
+    assert chosen == {field for field, _, _ in HYBRID_CHOICES + ROW_CHOICES}
     came = {method for row in EXISTENCES for method in row.methods}
     assert came - {"free_page_ids"} - ROW_METHODS <= set(EXISTS)
 

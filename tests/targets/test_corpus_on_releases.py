@@ -14,6 +14,7 @@ from release_process import run_on_releases
 
 from oracle.geometry import UNIFIED_FAMILIES
 from oracle.trace import read_trace
+from targets.rows.methods import ROWS_FAMILY
 from targets.sglang.further_contracts import FIRST
 from targets.sglang.release_range import releases_in
 from targets.sglang.releases import RELEASES
@@ -105,5 +106,5 @@ def test_the_own_kernels_of_releases_end_the_process_as_the_manifest_says() -> N
 
 def having(family: str) -> tuple[str, ...]:
     """The releases that have a family."""
-    first = FIRST.get(family, 20 if family in UNIFIED_FAMILIES else 0)
+    first = {ROWS_FAMILY: 14, **FIRST}.get(family, 20 if family in UNIFIED_FAMILIES else 0)
     return releases_in(f"0.5.{first}..") if first else RELEASES

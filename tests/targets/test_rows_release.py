@@ -61,11 +61,10 @@ def body(version):
     went(RowBench(target).evict(8, protected=4), stored)
     if minor >= 18:
         went(RowBench(target).evict(24, retain_floor=10), 8)
-    # The record went with the row in 0.5.17 and 0.5.18, and says itself that it has none since then.
+    # The record goes with the row from 0.5.16 to 0.5.18, and says itself that it has none since then. Before, nobody asks for it.
     bench = RowBench(target)
     bench.slots = ()
-    if minor >= 17:
-        went(bench.evict(24), 0)
+    went(bench.evict(24), 0 if minor >= 16 else (12 if minor == 14 else 16))
 """
 
 RELEASING = """
