@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,6 +32,7 @@ from oracle.operations import (
 from oracle.trace import Trace
 
 ROOT = Path(__file__).parents[2]
+LEVELS = ("SGLANG_INVARIANT_CHECK", "SGLANG_DEBUG_MEMORY_POOL")
 
 
 def hybrid(full: int, swa: int, page_size: int, *, need_sort: bool = False) -> Geometry:
@@ -98,22 +102,37 @@ def finding_at(
 
 
 def loaded(source: str) -> Any:
-    """The module that an exported file defines."""
+    """The module that an exported file defines. Its ``build`` and ``reproduce`` run at the levels that it asks for, nothing else does."""
     module = ModuleType("exported")
     module.__file__ = "exported.py"
-    before = {
-        name: os.environ.get(name)
-        for name in ("SGLANG_INVARIANT_CHECK", "SGLANG_DEBUG_MEMORY_POOL")
-    }
-    try:
+    with _levels({}):
         exec(compile(source, "exported.py", "exec"), module.__dict__)  # noqa: S102
+        asked = {name: os.environ[name] for name in LEVELS if name in os.environ}
+    for name in ("build", "reproduce"):
+        vars(module)[name] = _at(asked, vars(module)[name])
+    return module
+
+
+def _at(levels: dict[str, str], function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def called(*arguments: Any) -> Any:
+        with _levels(levels):
+            return function(*arguments)
+
+    return called
+
+
+@contextmanager
+def _levels(levels: dict[str, str]) -> Iterator[None]:
+    before = {name: os.environ.pop(name, None) for name in LEVELS}
+    os.environ.update(levels)
+    try:
+        yield
     finally:
         for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
+            os.environ.pop(name, None)
+            if value is not None:
                 os.environ[name] = value
-    return module
 
 
 def ran(path: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
