@@ -86,7 +86,7 @@ class UnifiedRelease:
         self._classes = {
             family: getattr(modules[place], name) for family, (place, name) in MODULES.items()
         }
-        self._states_class = getattr(SglangFinder.installed().execute(STATES_MODULE), STATES_CLASS)
+        self._states_class: Any = None
         for module in (bands, *modules.values()):
             self._answer(module)
         setattr(bands, "torch", _Through(torch, cuda=_Through(torch.cuda, current_stream=_Stream)))  # noqa: B010 (mypy: a module has no such attribute)
@@ -122,7 +122,18 @@ class UnifiedRelease:
         return self._classes[geometry.family](**arguments)
 
     def make_states(self, band: Any, geometry: Geometry) -> Any:
-        """The allocator of states above ``band``: all states that the buffer could hold but the reserved ones."""
+        """The allocator of states above ``band``: all states that the buffer could hold but the reserved ones.
+
+        Raises ``TargetUnavailable`` where the tree lacks its module, as one does that was fetched in part before it was needed.
+        """
+        if self._states_class is None:
+            module = SglangFinder.installed().execute(STATES_MODULE)
+            if module is None:
+                raise TargetUnavailable(
+                    f"{self.release.package} lacks the file of {STATES_MODULE}, where its allocator of "
+                    "states is: fetch the release again"
+                )
+            self._states_class = getattr(module, STATES_CLASS)
         grid = geometry.grids()["state"]
         return self._states_class(band, grid.pages - grid.first, self.release.device)
 
