@@ -34,6 +34,8 @@ from oracle.geometry import ALL_FAMILIES, FAMILIES, Family, Level
 from oracle.trace import CALLERS, Callers
 
 LARGEST_SEED = 2**64 - 1
+ALL = "all"
+"""What stands for every family; a target that lacks one is not asked for it."""
 
 
 @click.command()
@@ -42,8 +44,8 @@ LARGEST_SEED = 2**64 - 1
     "--family",
     "families",
     multiple=True,
-    type=click.Choice(ALL_FAMILIES),
-    help="A kind of allocator; may be repeated (default: token, paged and hybrid-swa, where a target has them).",
+    type=click.Choice([*ALL_FAMILIES, ALL]),
+    help="A kind of allocator; may be repeated (default: token, paged and hybrid-swa; all: each that a target has).",
 )
 @click.option(
     "--callers",
@@ -106,7 +108,7 @@ LARGEST_SEED = 2**64 - 1
 @reference_option
 def fuzz(
     targets: tuple[str, ...],
-    families: tuple[Family, ...],
+    families: tuple[Family | Literal["all"], ...],
     callers: Callers,
     level: Level,
     debug: bool | None,
@@ -142,6 +144,7 @@ def fuzz(
       kvoracle fuzz eager sglang==0.5.22 --examples 300 --seed 7 --format json
       kvoracle fuzz sglang==0.5.23 --callers legal --metamorphic --laws-only
       kvoracle fuzz eager fused --family unified-swa --callers legal --costs
+      kvoracle fuzz sglang==0.5.23 --family all --known docs/known_findings.toml --seconds 600
 
     \b
     Exit codes:
@@ -153,8 +156,8 @@ def fuzz(
     seconds, examples = check_budget(seconds, examples)
     options = FuzzOptions(
         targets=chosen_targets(targets, reference=reference),
-        families=tuple(dict.fromkeys(families)) or FAMILIES,
-        asked=bool(families),
+        families=_chosen(families),
+        asked=bool(families) and ALL not in families,
         callers=callers,
         level=level,
         debug=debug,
@@ -178,6 +181,13 @@ def fuzz(
         click.echo(update_file(options.known, verdict), err=True)
         return FINDINGS if verdict.has_expired() else CLEAN
     return code
+
+
+def _chosen(named: tuple[Family | Literal["all"], ...]) -> tuple[Family, ...]:
+    if not named:
+        return FAMILIES
+    chosen = (family for name in named for family in (ALL_FAMILIES if name == "all" else (name,)))
+    return tuple(dict.fromkeys(chosen))
 
 
 def run_campaign(options: CampaignOptions, *, talks: bool) -> Verdict:

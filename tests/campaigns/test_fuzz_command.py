@@ -61,6 +61,15 @@ def test_a_clean_target_is_clean_and_leaves_nothing_behind(clean: Done, clean_fo
     assert not list(clean_folder.iterdir())
 
 
+def test_all_families_are_those_that_the_target_has(command: RunCommand) -> None:
+    done = command("fuzz", "fused", "--family", "all", "--examples", "13", *REPEATABLE[2:])
+    (target,) = _document(done)["targets"]
+    judged = {family["family"] for family in target["families"]}
+    unified = {"unified-swa", "unified-mamba-swa", "unified-mamba"}
+    assert judged == {"token", "paged", "hybrid-swa", "hybrid-rows", *unified}
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_first_line_tells_how_to_run_it_again(clean: Done) -> None:
     first = clean.stderr.splitlines()[0]
     for part in (
