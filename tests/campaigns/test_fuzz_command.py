@@ -61,13 +61,12 @@ def test_a_clean_target_is_clean_and_leaves_nothing_behind(clean: Done, clean_fo
     assert not list(clean_folder.iterdir())
 
 
+@pytest.mark.release
 def test_all_families_are_those_that_the_target_has(command: RunCommand) -> None:
-    done = command("fuzz", "fused", "--family", "all", "--examples", "13", *REPEATABLE[2:])
+    done = command("fuzz", "sglang==0.5.13", "--family", "all", "--examples", "13", *REPEATABLE[2:])
     (target,) = _document(done)["targets"]
-    judged = {family["family"] for family in target["families"]}
-    unified = {"unified-swa", "unified-mamba-swa", "unified-mamba"}
-    assert judged == {"token", "paged", "hybrid-swa", "hybrid-rows", *unified}
-    assert done.returncode == 0, done.stderr
+    judged = [family["family"] for family in target["families"]]
+    assert judged == ["token", "paged", "hybrid-swa", "mamba-slots"], done.stderr
 
 
 def test_the_first_line_tells_how_to_run_it_again(clean: Done) -> None:
