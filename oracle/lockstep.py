@@ -21,6 +21,7 @@ from oracle.errors import UsageError
 from oracle.finding import Finding, FindingKind
 from oracle.geometry import Geometry, Mode
 from oracle.laws import Violation, make_laws
+from oracle.laws.made_call import MadeCall
 from oracle.observation import Outcome, Snapshot
 from oracle.operations import Base, kind_of
 from oracle.prediction import Prediction, make_prediction
@@ -223,9 +224,8 @@ class Session:
             self._trusted = before == after
             return
         start = perf_counter()
-        violation = lane.laws.judge_call(
-            planned.call, planned.breaches, got, before, after, self.caller.books
-        )
+        made = MadeCall(planned.call, planned.breaches, got, before, after)
+        violation = lane.laws.judge_call(made, self.caller.books)
         self.seconds.laws += perf_counter() - start
         self._report_violation(lane, violation, planned.call, operation)
 

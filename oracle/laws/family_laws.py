@@ -5,11 +5,13 @@ A view shows the same pages as the state, as the plain pools would show them. Gu
 
 from __future__ import annotations
 
-from oracle.call import Call
+from msgspec import structs
+
 from oracle.geometry import Geometry
 from oracle.laws.judgement import Laws
+from oracle.laws.made_call import MadeCall
 from oracle.laws.violation import Violation
-from oracle.observation import Outcome, Snapshot
+from oracle.observation import Snapshot
 from oracle.ownership import Ownership
 
 
@@ -20,19 +22,10 @@ class FamilyLaws:
         self.geometry = geometry
         self._plain = Laws(geometry)
 
-    def judge_call(
-        self,
-        call: Call,
-        breaches: tuple[str, ...],
-        outcome: Outcome,
-        before: Snapshot,
-        after: Snapshot,
-        books: Ownership,
-    ) -> Violation | None:
+    def judge_call(self, made: MadeCall[Snapshot], books: Ownership) -> Violation | None:
         """Judge one call right after it was made. ``books`` do not contain its outcome yet."""
-        return self._plain.judge_call(
-            call, breaches, outcome, self.view(before), self.view(after), books
-        )
+        viewed = structs.replace(made, before=self.view(made.before), after=self.view(made.after))
+        return self._plain.judge_call(viewed, books)
 
     def judge_state(self, after: Snapshot, books: Ownership) -> Violation | None:
         """Judge the state after a whole operation, all of whose calls are booked."""

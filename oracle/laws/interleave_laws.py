@@ -12,6 +12,7 @@ from oracle.call import Call
 from oracle.geometry import Geometry
 from oracle.laws import call_laws
 from oracle.laws.family_laws import FamilyLaws
+from oracle.laws.made_call import MadeCall
 from oracle.laws.violation import (
     CAPACITY_WITHIN_SIZE,
     FAILED_CALL_CHANGES_NOTHING,
@@ -32,25 +33,16 @@ class InterleaveLaws(FamilyLaws):
         self._ranks = geometry.family_sizes.ranks
         self._page_size = geometry.page_size
 
-    def judge_call(
-        self,
-        call: Call,
-        breaches: tuple[str, ...],
-        outcome: Outcome,
-        before: Snapshot,
-        after: Snapshot,
-        books: Ownership,
-    ) -> Violation | None:
+    def judge_call(self, made: MadeCall[Snapshot], books: Ownership) -> Violation | None:
         """Judge one call: a failed one leaves classes and the caller's bases alone, others keep to the rotation."""
+        call, outcome = made.call, made.outcome
         if call_laws.failed(call, outcome):
-            found = self._judge_unchanged(call, outcome, before, after)
+            found = self._judge_unchanged(made)
             if found is not None:
                 return found
             # Merged class by class, so the list of all classes is not sorted as a whole.
-            before = after
-        return super().judge_call(
-            call, breaches, outcome, before, after, books
-        ) or self._judge_draws(call, outcome)
+            made = structs.replace(made, before=made.after)
+        return super().judge_call(made, books) or self._judge_draws(call, outcome)
 
     def judge_state(self, after: Snapshot, books: Ownership) -> Violation | None:
         """Judge the state, the classes and the rows."""
@@ -74,9 +66,8 @@ class InterleaveLaws(FamilyLaws):
         )
         return structs.replace(state, full=full)
 
-    def _judge_unchanged(
-        self, call: Call, outcome: Outcome, before: Snapshot, after: Snapshot
-    ) -> Violation | None:
+    def _judge_unchanged(self, made: MadeCall[Snapshot]) -> Violation | None:
+        call, outcome, before, after = made.call, made.outcome, made.before, made.after
         given = tuple(-1 if base is None else base for base in call.rotation_bases)
         if outcome.resolved not in ((), given):
             return Violation(

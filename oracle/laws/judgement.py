@@ -8,15 +8,15 @@ whose fault a broken law is: the judge does.
 
 from __future__ import annotations
 
-from oracle.call import Call
 from oracle.geometry import Geometry
 from oracle.laws import call_laws, mapping_laws, ownership_laws, returned_laws
 from oracle.laws.census import Census, census_of
 from oracle.laws.content_law import Content
 from oracle.laws.ledger import Ledger
+from oracle.laws.made_call import MadeCall
 from oracle.laws.peers import Peers, peers_of
 from oracle.laws.violation import Violation
-from oracle.observation import Outcome, Snapshot
+from oracle.observation import Snapshot
 from oracle.ownership import Ownership
 
 
@@ -33,26 +33,19 @@ class Laws:
         self._straddled: set[int] | None = None
         """The straddled pages with which the shape of ``_peers`` was last found right."""
 
-    def judge_call(
-        self,
-        call: Call,
-        breaches: tuple[str, ...],
-        outcome: Outcome,
-        before: Snapshot,
-        after: Snapshot,
-        books: Ownership,
-    ) -> Violation | None:
+    def judge_call(self, made: MadeCall[Snapshot], books: Ownership) -> Violation | None:
         """Judge one call right after it was made. ``books`` do not contain its outcome yet."""
+        call, outcome, before = made.call, made.outcome, made.before
         self._ledger.note_call(call, outcome)
-        found = call_laws.judge_error(call, breaches, outcome)
+        found = call_laws.judge_error(call, made.breaches, outcome)
         if found is not None:
             return found
         if call_laws.failed(call, outcome):
-            return call_laws.judge_failed(call, before, after)
+            return call_laws.judge_failed(call, before, made.after)
         if outcome.error or outcome.value is None:
             return None
         if call.method in call_laws.ALLOCATIONS:
-            return self._judge_allocation(call, outcome.value, before, after, books)
+            return self._judge_allocation(made, outcome.value, books)
         if call.method == "translate_loc_from_full_to_swa" and before.mapping is not None:
             return returned_laws.judge_lookup(call, outcome.value, before.mapping)
         return None
@@ -91,13 +84,9 @@ class Laws:
         )
 
     def _judge_allocation(
-        self,
-        call: Call,
-        value: tuple[int, ...],
-        before: Snapshot,
-        after: Snapshot,
-        books: Ownership,
+        self, made: MadeCall[Snapshot], value: tuple[int, ...], books: Ownership
     ) -> Violation | None:
+        call, before = made.call, made.before
         swa = None
         if before.swa is not None:
             swa = census_of("swa", before.swa, self._ledger.swa_pages)
@@ -106,7 +95,9 @@ class Laws:
         full = census_of("full", before.full, self._ledger.full_pages, self._ledger.first_page)
         found = returned_laws.judge_returned(call, value, full, books)
         if found is None and swa is not None and call.pool == "composite":
-            found = returned_laws.judge_new_peers(call, value, before, after, swa, self._page_size)
+            found = returned_laws.judge_new_peers(
+                call, value, before, made.after, swa, self._page_size
+            )
         return found
 
     def _look_up_peers(self, mapping: list[int], books: Ownership) -> bool:

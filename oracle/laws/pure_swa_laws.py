@@ -6,6 +6,7 @@ from msgspec import structs
 
 from oracle.call import Call
 from oracle.laws.family_laws import FamilyLaws
+from oracle.laws.made_call import MadeCall
 from oracle.laws.violation import CAPACITY_WITHIN_SIZE, IDENTITY_MAPPING, RETURNED_SLOTS, Violation
 from oracle.laws.wording import near
 from oracle.observation import Outcome, Snapshot
@@ -17,20 +18,12 @@ SIDES = ("full_available_size", "swa_available_size")
 class PureSwaLaws(FamilyLaws):
     """The laws of a pool of slots, and that both sides are that pool."""
 
-    def judge_call(
-        self,
-        call: Call,
-        breaches: tuple[str, ...],
-        outcome: Outcome,
-        before: Snapshot,
-        after: Snapshot,
-        books: Ownership,
-    ) -> Violation | None:
+    def judge_call(self, made: MadeCall[Snapshot], books: Ownership) -> Violation | None:
         """Judge one call. A resize gives the one pool the SWA size."""
+        call = made.call
         if call.method == "resize":
-            call = structs.replace(call, size=call.size_swa)
-        found = super().judge_call(call, breaches, outcome, before, after, books)
-        return found or _judge_translation(call, outcome)
+            made = structs.replace(made, call=structs.replace(call, size=call.size_swa))
+        return super().judge_call(made, books) or _judge_translation(call, made.outcome)
 
     def judge_state(self, after: Snapshot, books: Ownership) -> Violation | None:
         """Judge the state, and that the mapping and both sides are what they always are."""

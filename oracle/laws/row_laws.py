@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from oracle.call import Call, RowCursors
 from oracle.laws.judgement import Laws
+from oracle.laws.made_call import MadeCall
 from oracle.laws.row_names import CURSOR_RISES, EVICTED_ABOVE_FLOOR, WINDOW_KEPT
 from oracle.laws.violation import Violation
 from oracle.observation import Outcome, Snapshot
@@ -17,20 +18,13 @@ from oracle.ownership import Ownership
 class RowLaws(Laws):
     """The laws for one allocator with the row-level code of its callers on top."""
 
-    def judge_call(
-        self,
-        call: Call,
-        breaches: tuple[str, ...],
-        outcome: Outcome,
-        before: Snapshot,
-        after: Snapshot,
-        books: Ownership,
-    ) -> Violation | None:
+    def judge_call(self, made: MadeCall[Snapshot], books: Ownership) -> Violation | None:
         """Judge one call right after it was made. ``books`` do not contain its outcome yet."""
-        found = super().judge_call(call, breaches, outcome, before, after, books)
+        found = super().judge_call(made, books)
+        call, outcome = made.call, made.outcome
         if found is not None or call.method != "evict_out_of_window" or outcome.error:
             return found
-        lost = _lost_positions(call, before, after)
+        lost = _lost_positions(call, made.before, made.after)
         return (
             _judge_floor(call, lost, books)
             or _judge_window(call, lost, books.page_size)

@@ -10,6 +10,7 @@ from oracle.geometry import Geometry
 from oracle.laws import call_laws
 from oracle.laws.device_laws import DeviceLaws
 from oracle.laws.family_laws import FamilyLaws
+from oracle.laws.made_call import MadeCall
 from oracle.laws.violation import (
     CAPACITY_WITHIN_SIZE,
     FAILED_CALL_CHANGES_NOTHING,
@@ -31,16 +32,9 @@ class TierLaws(FamilyLaws):
         size = geometry.family_sizes.device_size if compressed else geometry.size
         self._device = DeviceLaws(size, geometry.page_size // self._compression)
 
-    def judge_call(
-        self,
-        call: Call,
-        breaches: tuple[str, ...],
-        outcome: Outcome,
-        before: Snapshot,
-        after: Snapshot,
-        books: Ownership,
-    ) -> Violation | None:
+    def judge_call(self, made: MadeCall[Snapshot], books: Ownership) -> Violation | None:
         """Judge one call. A buffer that the device is too small for raises, which is no fault of the caller (§7.1)."""
+        call, outcome, before, after = made.call, made.outcome, made.before, made.after
         if call.method == "clear":
             self._device.forfeited.clear()
         if call.method == "alloc_device_buffer":
@@ -54,8 +48,8 @@ class TierLaws(FamilyLaws):
             if found is not None:
                 return found
             # The slots that had been taken came back, sorted or staged (§12).
-            before = after
-        return super().judge_call(call, breaches, outcome, before, after, books)
+            made = structs.replace(made, before=after)
+        return super().judge_call(made, books)
 
     def judge_state(self, after: Snapshot, books: Ownership) -> Violation | None:
         """Judge the logical pools, the device, and what both leave to hand out."""

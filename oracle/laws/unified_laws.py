@@ -7,7 +7,6 @@ before it.
 
 from __future__ import annotations
 
-from oracle.call import Call
 from oracle.geometry import Geometry
 from oracle.laws import (
     call_laws,
@@ -18,6 +17,7 @@ from oracle.laws import (
     unified_spans,
     unified_tables,
 )
+from oracle.laws.made_call import MadeCall
 from oracle.laws.unified_books import HeldPages
 from oracle.laws.unified_content import WrittenNumbers
 from oracle.laws.unified_names import BYTE_ACCOUNTING
@@ -25,7 +25,6 @@ from oracle.laws.unified_packed import PackedBands
 from oracle.laws.unified_plans import judge_plan
 from oracle.laws.unified_returned import judge_handed_out
 from oracle.laws.violation import Violation
-from oracle.observation import Outcome
 from oracle.ownership import Ownership
 from oracle.unified_observation import UnifiedSnapshot
 
@@ -40,18 +39,11 @@ class UnifiedLaws:
         two_pools = geometry.family == "unified-swa"
         self._packed = PackedBands(geometry) if two_pools else None
 
-    def judge_call(
-        self,
-        call: Call,
-        breaches: tuple[str, ...],
-        outcome: Outcome,
-        before: UnifiedSnapshot,
-        after: UnifiedSnapshot,
-        books: Ownership,
-    ) -> Violation | None:
+    def judge_call(self, made: MadeCall[UnifiedSnapshot], books: Ownership) -> Violation | None:
         """Judge one call right after it was made. ``books`` do not contain its outcome yet."""
+        call, outcome, before, after = made.call, made.outcome, made.before, made.after
         self._numbers.note_call(call, outcome)
-        found = call_laws.judge_error(call, breaches, outcome)
+        found = call_laws.judge_error(call, made.breaches, outcome)
         if found is None:
             found = unified_calls.judge_unowned(call, outcome, before, after)
         if found is None:
@@ -65,19 +57,15 @@ class UnifiedLaws:
             found = judge_handed_out(call, outcome.value, before, after, books)
         if found is None:
             found = unified_prepared.judge_prepared_call(call, outcome, before, after, books)
-        if found is None and not breaches:
-            found = self._judge_capacity(call, outcome, before, after, books)
+        if found is None and not made.breaches:
+            found = self._judge_capacity(made, books)
         return found
 
     def _judge_capacity(
-        self,
-        call: Call,
-        outcome: Outcome,
-        before: UnifiedSnapshot,
-        after: UnifiedSnapshot,
-        books: Ownership,
+        self, made: MadeCall[UnifiedSnapshot], books: Ownership
     ) -> Violation | None:
         """What the call said of capacity, and what it did of what was said before (P11, P13 to P15)."""
+        call, outcome, before, after = made.call, made.outcome, made.before, made.after
         return (
             unified_promises.judge_promise(call, outcome, before, after, books)
             or unified_promises.judge_refusal(call, outcome, before, self._packed, books)

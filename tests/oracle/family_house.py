@@ -10,6 +10,7 @@ from oracle.contract import current_contract
 from oracle.family_sizes import FamilySizes
 from oracle.geometry import Geometry, Mode
 from oracle.laws import Violation, make_laws
+from oracle.laws.made_call import MadeCall
 from oracle.observation import Outcome, Snapshot
 from oracle.ownership import Ownership, Request
 from oracle.reference import make_reference
@@ -45,7 +46,9 @@ class FamilyHouse:
         assert self.reference.undefined == "", self.reference.undefined
         self.books.written.clear()
         after = self.reference.snapshot()
-        return outcome, self.laws.judge_call(call, breaches, outcome, before, after, self.books)
+        return outcome, self.laws.judge_call(
+            MadeCall(call, breaches, outcome, before, after), self.books
+        )
 
     def claims(self, outcome: Outcome, method: Any, **arguments: Any) -> Violation | None:
         """What the laws find when a target answers a call with ``outcome`` and changes nothing."""
@@ -55,7 +58,7 @@ class FamilyHouse:
             for name, value in arguments.items()
         }
         call = Call(method=method, **arguments)
-        return self.laws.judge_call(call, (), outcome, state, state, self.books)
+        return self.laws.judge_call(MadeCall(call, (), outcome, state, state), self.books)
 
     def row(self, slots: Any, *, peered: Any = ()) -> Request:
         """A new request holds ``slots`` from now on."""

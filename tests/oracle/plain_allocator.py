@@ -16,6 +16,7 @@ from oracle.caller import Caller
 from oracle.contract import current_contract
 from oracle.geometry import Geometry
 from oracle.laws import Laws, Violation
+from oracle.laws.made_call import MadeCall
 from oracle.observation import Outcome, PoolState, Snapshot
 from oracle.operations import Base
 
@@ -266,14 +267,9 @@ class House:
             before = self.allocator.snapshot()
             outcome = self.allocator.apply(planned.call)
             self.outcomes.append(outcome)
-            found = self.laws.judge_call(
-                planned.call,
-                planned.breaches,
-                outcome,
-                before,
-                self.allocator.snapshot(),
-                self.books,
-            )
+            after = self.allocator.snapshot()
+            made = MadeCall(planned.call, planned.breaches, outcome, before, after)
+            found = self.laws.judge_call(made, self.books)
             if found is not None:
                 return found
         return self.judge()

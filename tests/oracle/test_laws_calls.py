@@ -14,6 +14,7 @@ from oracle import operations as op
 from oracle.call import Call
 from oracle.geometry import Geometry
 from oracle.laws import Laws, Violation
+from oracle.laws.made_call import MadeCall
 from oracle.observation import Outcome, Snapshot
 from oracle.ownership import Ownership
 
@@ -28,7 +29,7 @@ def _returns(
     """Judge ``call`` on the house as if it had returned ``value``."""
     before = house.allocator.snapshot()
     outcome = Outcome(value=value, dtype="int64")
-    return house.laws.judge_call(call, (), outcome, before, after or before, house.books)
+    return house.laws.judge_call(MadeCall(call, (), outcome, before, after or before), house.books)
 
 
 def _broken(found: Violation | None, law: str, pool: str = "full") -> Violation:
@@ -126,9 +127,10 @@ def test_a_legal_call_that_raises_is_reported() -> None:
     state = house.allocator.snapshot()
     outcome = Outcome(error="AssertionError", message="9 > 8")
     call = Call(method="free", slots=(4,))
-    found = house.laws.judge_call(call, (), outcome, state, state, house.books)
+    found = house.laws.judge_call(MadeCall(call, (), outcome, state, state), house.books)
     assert _broken(found, "legal-call-raised", "").got == "AssertionError: 9 > 8"
-    assert house.laws.judge_call(call, ("stale",), outcome, state, state, house.books) is None
+    stale = MadeCall(call, ("stale",), outcome, state, state)
+    assert house.laws.judge_call(stale, house.books) is None
 
 
 def _spoil(state: Snapshot, where: str) -> None:
@@ -166,9 +168,9 @@ def test_a_failed_call_changes_nothing(where: str, method: Any, error: str) -> N
     call, outcome = Call(method=method), Outcome(error=error)
     breaches = ("misuse",) if error else ()
     judge = house.laws.judge_call
-    assert judge(call, breaches, outcome, before, after, house.books) is None
+    assert judge(MadeCall(call, breaches, outcome, before, after), house.books) is None
     _spoil(after, where)
-    found = judge(call, breaches, outcome, before, after, house.books)
+    found = judge(MadeCall(call, breaches, outcome, before, after), house.books)
     assert found is not None
     assert found.law == "failed-call-changes-nothing"
 
@@ -179,9 +181,9 @@ def test_a_failed_call_may_only_merge_all_that_is_staged() -> None:
     merged.full.free, merged.full.staged = [1, 2, 3, 4], []
     judge = house.laws.judge_call
     call = Call(method="alloc", need=64)
-    assert judge(call, (), Outcome(), before, merged, house.books) is None
+    assert judge(MadeCall(call, (), Outcome(), before, merged), house.books) is None
     merged.full.free = [4, 1, 2, 3]
-    found = judge(call, (), Outcome(), before, merged, house.books)
+    found = judge(MadeCall(call, (), Outcome(), before, merged), house.books)
     assert _broken(found, "failed-call-changes-nothing").got == "[4], 1, 2, 3"
 
 
@@ -206,7 +208,9 @@ def test_nothing_that_a_damaged_target_shows_stops_the_laws() -> None:
         for value in (None, (), (-5, 4000, 4000, 5), (4, 5, 6, 7, 8, 9)):
             for after in (damaged, house.allocator.snapshot()):
                 for whose in (Ownership(4), books, house.books):
-                    laws.judge_call(call, ("raw",), Outcome(value=value), damaged, after, whose)
+                    laws.judge_call(
+                        MadeCall(call, ("raw",), Outcome(value=value), damaged, after), whose
+                    )
                     laws.judge_state(after, whose)
                     whose.group_open = not whose.group_open
     assert laws.judge_state(damaged, books) is not None

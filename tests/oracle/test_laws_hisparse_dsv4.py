@@ -6,6 +6,7 @@ import pytest
 from family_house import FamilyHouse, broken, family_geometry
 
 from oracle.call import Call
+from oracle.laws.made_call import MadeCall
 from oracle.observation import Outcome
 from oracle.ownership import DeviceBuffer
 
@@ -133,9 +134,8 @@ def test_buffers_are_judged(house):
 def test_a_refused_extend_changes_no_table(house):
     before = house.reference.snapshot()
     house.does("free_hisparse", slots=[11])
-    found = house.laws.judge_call(
-        _call(extend(0, 80, -1)), (), Outcome(), before, house.reference.snapshot(), house.books
-    )
+    call, after = _call(extend(0, 80, -1)), house.reference.snapshot()
+    found = house.laws.judge_call(MadeCall(call, (), Outcome(), before, after), house.books)
     broken(found, "failed-call-changes-nothing", "device")
 
 

@@ -11,6 +11,7 @@ from oracle.call import Call, RowCursors
 from oracle.family_sizes import FamilySizes
 from oracle.geometry import Geometry
 from oracle.laws import Violation, make_laws
+from oracle.laws.made_call import MadeCall
 from oracle.laws.row_laws import RowLaws
 from oracle.laws.row_names import ROW_LAW_NAMES
 from oracle.observation import Outcome, PoolState, Snapshot
@@ -80,7 +81,7 @@ def judge(
     )
     outcome = Outcome(resolved=() if cursor is None else (cursor,), error=error)
     breaches = ("stale-cursor",) if error else ()
-    return laws.judge_call(call, breaches, outcome, _snapshot(gone), after, books)
+    return laws.judge_call(MadeCall(call, breaches, outcome, _snapshot(gone), after), books)
 
 
 def broken(found: Violation | None, law: str) -> Violation:

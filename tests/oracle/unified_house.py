@@ -8,6 +8,7 @@ from typing import Any
 from oracle.call import Call
 from oracle.geometry import Geometry
 from oracle.laws import AnyLaws, Violation
+from oracle.laws.made_call import MadeCall
 from oracle.lockstep import Judging, Session
 from oracle.observation import Outcome
 from oracle.operations import Base
@@ -56,7 +57,9 @@ class UnifiedHouse:
         self, call: Call, outcome: Outcome, after: UnifiedSnapshot, *breaches: str
     ) -> Violation | None:
         """What the laws say of a call that gave ``outcome`` and led from the state now to ``after``."""
-        return self.laws.judge_call(call, breaches, outcome, self.snapshot, after, self.books)
+        return self.laws.judge_call(
+            MadeCall(call, breaches, outcome, self.snapshot, after), self.books
+        )
 
 
 def broken(found: Violation | None, law: str, pool: Any) -> Violation:
