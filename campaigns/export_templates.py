@@ -31,6 +31,7 @@ IMPORTS = {
     "find_spec": "importlib.util",
     "import_module": "importlib",
     "json": "",
+    "partial": "functools",
     "os": "",
     "re": "",
     "signature": "inspect",

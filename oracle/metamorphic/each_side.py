@@ -58,6 +58,7 @@ def _compare(first: Run, second: Run, _common: int) -> Difference | None:
 
 EACH_SIDE = Relation(
     name="each-side",
+    promise="a free of both sides is a free of the SWA side and then of the FULL side (contract_paged_swa §6.3, §6.4)",
     families=frozenset({"hybrid-swa"}),
     ends_with=_ends_with,
     other=_other,

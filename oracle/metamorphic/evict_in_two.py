@@ -35,6 +35,7 @@ def _other(trace: Trace, first: Run) -> Trace | None:
 
 EVICT_IN_TWO = Relation(
     name="evict-in-two",
+    promise="a window that moves in one step evicts what it evicts in two (contract_paged_swa §6.3, §11.2)",
     families=frozenset({"hybrid-swa"}),
     ends_with=_ends_with,
     other=_other,

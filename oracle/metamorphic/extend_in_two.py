@@ -52,6 +52,7 @@ def _slots(run: Run, common: int) -> list[int]:
 
 EXTEND_IN_TWO = Relation(
     name="extend-in-two",
+    promise="a row that grows by n grows as by k and then by n - k (contract_paged_swa §4, §5.3, §6.2)",
     families=frozenset(FAMILIES),
     ends_with=_ends_with,
     other=_other,

@@ -46,6 +46,7 @@ def _other(trace: Trace, first: Run) -> Trace | None:
 
 GROUPED = Relation(
     name="grouped",
+    promise="frees in a group free what they free without one (contract_paged_swa §15.13)",
     families=frozenset(FAMILIES),
     ends_with=_ends_with,
     other=_other,

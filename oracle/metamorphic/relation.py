@@ -24,7 +24,8 @@ Eligible = Callable[[Base, Geometry], bool]
 
 
 class Relation(Struct, frozen=True, kw_only=True):
-    """One relation. ``name`` is part of signatures and must not change.
+    """One relation. ``name`` is part of signatures and must not change. ``promise``: the sentence that the two runs have to keep, with
+    the section of the contract that says it.
 
     ``ends_with``: whether a trace whose last operation this is has a subject. ``other``: the trace of the second run, None
     where the contract promises nothing (it also gets the first run, of the trace itself). ``compare``: the first thing that is not
@@ -32,6 +33,7 @@ class Relation(Struct, frozen=True, kw_only=True):
     """
 
     name: RelationName
+    promise: str
     families: frozenset[str]
     ends_with: Eligible
     other: Other

@@ -8,9 +8,12 @@ from oracle.call import Call
 from oracle.contract import Contract
 from oracle.geometry import Geometry
 from oracle.lockstep import CallRecord, Judging, Session, Status
-from oracle.observation import Snapshot
+from oracle.observation import Outcome, Snapshot
 from oracle.target import Target
 from oracle.trace import Trace
+
+ANSWERING_NOTHING = frozenset({"alloc_group_begin", "alloc_group_end"})
+"""Calls whose names begin like those of allocations, and that return nothing when they succeed (contract_paged_swa §8)."""
 
 
 class Run(Struct, frozen=True):
@@ -35,7 +38,9 @@ class Run(Struct, frozen=True):
 
     def failure_from(self, index: int) -> CallRecord | None:
         """The first call from operation ``index`` on that raised, or was refused what it asked for."""
-        return next((record for record in self.records_from(index) if is_failure(record)), None)
+        return next(
+            (one for one in self.records_from(index) if is_failure(one.call, one.got)), None
+        )
 
     def skips_from(self, index: int) -> bool:
         """Whether an operation from ``index`` on made no call."""
@@ -67,7 +72,7 @@ def observe(trace: Trace, target: Target) -> Run:
     return Run(trace.geometry, session.contract, statuses, records, state)
 
 
-def is_failure(record: CallRecord) -> bool:
+def is_failure(call: Call, got: Outcome) -> bool:
     """Whether the call raised, or was refused what it asked for."""
-    allocates = record.call.method.startswith("alloc")
-    return bool(record.got.error) or (allocates and record.got.value is None)
+    allocates = call.method.startswith("alloc") and call.method not in ANSWERING_NOTHING
+    return bool(got.error) or (allocates and got.value is None)

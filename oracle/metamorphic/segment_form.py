@@ -73,6 +73,7 @@ def _is_bit_for_bit(geometry: Geometry, call: Call) -> bool:
 
 SEGMENT_FORM = Relation(
     name="segment-form",
+    promise="a segment form frees what the set form of the same slots frees (contract_paged_swa §3, §5.5, §6.3)",
     families=frozenset(FAMILIES),
     ends_with=_ends_with,
     other=_other,

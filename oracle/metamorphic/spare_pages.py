@@ -54,6 +54,7 @@ def _compare(first: Run, second: Run, _common: int) -> Difference | None:
 
 SPARE = Relation(
     name="spare-pages",
+    promise="pages that are never needed change no row (contract_paged_swa §5.1 to §5.4, §6.2)",
     families=frozenset({"paged", "hybrid-swa"}),
     ends_with=_ends_with,
     other=_other,

@@ -27,7 +27,7 @@ def related_traces(trace: Trace, records: Iterable[CallRecord]) -> Iterator[Trac
     failed = set()
     for record in records:
         slots[record.index] += 1 + len(record.call.slots) + record.call.extend_num_tokens
-        if is_failure(record):
+        if is_failure(record.call, record.got):
             failed.add(record.index)
     for name, relation in RELATIONS.items():
         if trace.family not in relation.families:
