@@ -32,6 +32,7 @@ from targets.registry import make_target
 
 if TYPE_CHECKING:
     from oracle.lockstep import Session
+    from oracle.target import Target
     from oracle.trace import Trace
 
 __all__ = ["FORMATS", "render", "run_script", "write_script"]
@@ -53,16 +54,18 @@ def render(
     finding: Finding | None = None,
     session: Session | None = None,
     file_name: str = "",
+    made: Target | None = None,
 ) -> str:
     """The text of a program that shows ``finding`` (None: the first finding of the trace, or that there is none).
 
     ``target`` is a specification (``sglang==0.5.23``, ``eager``). The trace is run once on the target for its concrete
-    calls, or, with a ``session`` of that target alone that kept its records, on those records. ``file_name`` is the name that the
+    calls, or, with a ``session`` of that target alone that kept its records, on those records; of a broken relation it is run
+    twice, on ``made`` where the target was made before (a process has one release). ``file_name`` is the name that the
     text tells people to run. Raises ``UsageError`` and ``TargetUnavailable``.
     """
     if format not in FORMATS:
         raise UsageError(f"there is no export format {format!r}: use {', '.join(FORMATS)}")
-    story, program = _told(trace, target, finding, session)
+    story, program = _told(trace, target, finding, session, made)
     spare = program.second.spare if program.second else 0
     build = make_build(target, trace.geometry, trace.mode, spare)
     name = signature(story.finding, trace.operations) if story.finding else "agreement"
@@ -91,13 +94,18 @@ def write_script(
 
 
 def _told(
-    trace: Trace, target: str, finding: Finding | None, session: Session | None
+    trace: Trace,
+    target: str,
+    finding: Finding | None,
+    session: Session | None,
+    made: Target | None,
 ) -> tuple[Story, Program]:
     """What the program tells, and its calls: of two runs where the finding is a broken relation."""
-    if finding is None and trace.relation:
-        finding = judge_relation(trace, make_target(target))
+    if trace.relation and finding is None:
+        made = made or make_target(target)
+        finding = judge_relation(trace, made)
     if finding is not None and finding.kind == "metamorphic":
-        return write_related(trace, make_target(target), finding)
+        return write_related(trace, made or make_target(target), finding)
     story = _story(trace, target, finding, session)
     return story, write_program(story)
 

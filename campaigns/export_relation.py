@@ -10,6 +10,7 @@ import dataclasses
 
 from msgspec import UnsetType
 
+from campaigns.export_calls import request_name
 from campaigns.export_checks import Check
 from campaigns.export_layout import comment
 from campaigns.export_names import Variable
@@ -17,8 +18,10 @@ from campaigns.export_program import Looking, Program, SecondRun, write_program
 from campaigns.export_quantities import expression, meaning
 from campaigns.export_shapes import shape_of
 from campaigns.export_story import Step, Story, tell_unjudged
+from campaigns.export_unified import state_expression, state_words
 from oracle.errors import UsageError
 from oracle.finding import Finding
+from oracle.geometry import BANDS, Family
 from oracle.metamorphic import RELATIONS, run_both
 from oracle.metamorphic.check import Related
 from oracle.metamorphic.running import is_failure
@@ -26,6 +29,7 @@ from oracle.target import Target
 from oracle.trace import Trace
 
 BODY = 4
+LAST_ANSWERS = frozenset({"verdict", "evicted", "resolved"})
 
 
 def write_related(trace: Trace, target: Target, finding: Finding) -> tuple[Story, Program]:
@@ -71,7 +75,9 @@ def _looking(quantity: str, first_index: int, *, is_second: bool = False) -> Loo
             return _outcome(story, variables[-1] if is_second else None, is_second=is_second)
         if quantity == "returned":
             return _returned(story, variables, first_index)
-        code, words = state_code(quantity, story.trace)
+        if quantity in LAST_ANSWERS:
+            return _answer(quantity, story, variables[-1])
+        code, words = state_code(quantity, story.trace.geometry.family)
         return Check(words, _result(words, code))
 
     return look
@@ -108,19 +114,51 @@ def _returned(story: Story, variables: list[Variable | None], first_index: int) 
     return Check(words, lines)
 
 
+def _answer(quantity: str, story: Story, returned: Variable | None) -> Check:
+    """What the last call says."""
+    number = len(story.steps)
+    if quantity == "verdict":
+        assert returned is not None
+        returned.used = True
+        code, words = f"plain({returned.name})", "the verdict of the last call"
+    elif quantity == "evicted":
+        code, words = f"tree{number}.evicted", "what the tree gave up"
+    else:
+        code, words = f"{request_name(number)}.evicted", "the cursor after the last call"
+    return Check(words, _result(words, code))
+
+
 def _result(words: str, code: str) -> list[str]:
     return [*comment(f"Compared: {words}.", BODY), f"    return {code}"]
 
 
-def state_code(quantity: str, trace: Trace) -> tuple[str, str]:
+def state_code(quantity: str, family: Family) -> tuple[str, str]:
     """How a script reads a quantity of ``oracle.metamorphic.relation``, and the quantity in words. Raises ``UsageError``."""
-    family = trace.geometry.family
+    found = _unified_code(quantity) if family in BANDS else _fixed_code(quantity, family)
+    if found is None:
+        raise UsageError(f"no program can compare the quantity '{quantity}'")
+    return found
+
+
+def _fixed_code(quantity: str, family: Family) -> tuple[str, str] | None:
     pool, _, name = quantity.partition(".")
     shape = shape_of(family)
     if name == "free or staged":
         words = f"the pages of the {shape.label(pool)} pool that are free or staged, sorted"
         return f"sorted(listed_pages({shape.place(pool)}))", words
+    if quantity == "classes free or staged":
+        return "class_pages(allocator)", "the pages of each class that are free or staged, sorted"
     code = expression(quantity, family)
-    if code is None:
-        raise UsageError(f"no program can compare the quantity '{quantity}'")
-    return code, meaning(quantity, family)
+    return None if code is None else (code, meaning(quantity, family))
+
+
+def _unified_code(quantity: str) -> tuple[str, str] | None:
+    band, _, name = quantity.partition(".")
+    state = f'look(allocator)["bands"]["{band}"]'
+    if name == "free ids":
+        return f'sorted({state}["free_ids"] or [])', f"the ids of the {band.upper()} band, sorted"
+    if name == "bound":
+        words = f"the virtual pages that are bound in the {band.upper()} band"
+        return f'bound_pages(allocator, "{band}")', words
+    code = state_expression(quantity)
+    return None if code is None else (code, state_words(quantity))

@@ -11,7 +11,9 @@ from oracle.lockstep import CallRecord, Judging, Session, Status
 from oracle.observation import Outcome, Snapshot
 from oracle.target import Target
 from oracle.trace import Trace
+from oracle.unified_observation import AnySnapshot
 
+OF_THE_CALLER = frozenset({"take_request_slots", "return_request_slots"})
 ANSWERING_NOTHING = frozenset({"alloc_group_begin", "alloc_group_end"})
 """Calls whose names begin like those of allocations, and that return nothing when they succeed (contract_paged_swa §8)."""
 
@@ -26,11 +28,19 @@ class Run(Struct, frozen=True):
     contract: Contract
     statuses: tuple[Status, ...]
     records: tuple[CallRecord, ...]
-    state: Snapshot
+    state: AnySnapshot
 
     def records_from(self, index: int) -> list[CallRecord]:
-        """The calls of operation ``index`` and of those after it."""
-        return [record for record in self.records if record.index >= index]
+        """The calls of operation ``index`` and of those after it, without those on the caller's own request slots (§6)."""
+        return [
+            record
+            for record in self.records
+            if record.index >= index and record.call.method not in OF_THE_CALLER
+        ]
+
+    def calls_at(self, index: int) -> list[Call]:
+        """The calls of operation ``index``."""
+        return [record.call for record in self.records_from(index) if record.index == index]
 
     def calls_from(self, index: int) -> list[Call]:
         """The same without what came back."""
@@ -45,6 +55,11 @@ class Run(Struct, frozen=True):
     def skips_from(self, index: int) -> bool:
         """Whether an operation from ``index`` on made no call."""
         return any(status != "done" for status in self.statuses[index:])
+
+    @property
+    def state_prepared(self) -> bool:
+        """Whether states that were taken out in advance are left at the end (contract_paged_swa §8)."""
+        return isinstance(self.state, Snapshot) and self.state.prepared is not None
 
     @property
     def last_call(self) -> Call | None:
@@ -66,10 +81,8 @@ def observe(trace: Trace, target: Target) -> Run:
         keep_records=True,
     )
     statuses = tuple(session.step(operation) for operation in trace.operations)
-    state = target.snapshot()
-    assert isinstance(state, Snapshot), "relations are between allocators of fixed pools"
     records = tuple(session.records or ())
-    return Run(trace.geometry, session.contract, statuses, records, state)
+    return Run(trace.geometry, session.contract, statuses, records, target.snapshot())
 
 
 def is_failure(call: Call, got: Outcome) -> bool:

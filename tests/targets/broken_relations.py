@@ -22,6 +22,22 @@ BROKEN_BY: dict[tuple[RelationName, Family], str] = {
     ("each-side", "hybrid-swa"): "full-segment-through-free",
     ("evict-in-two", "hybrid-swa"): "representatives-one-page-apart",
     ("spare-pages", "paged"): "pages-released-behind",
+    ("grouped", "pure-swa"): "sliding-pile-aliased",
+    ("segment-form", "pure-swa"): "full-only-free-frees",
+    ("grouped", "swa-ring"): "ring-frees-full-side-twice",
+    ("segment-form", "swa-ring"): "ring-segments-freed",
+    ("each-side", "swa-ring"): "ring-segments-freed",
+    ("evict-in-two", "swa-ring"): "ring-segments-freed",
+    ("extend-in-two", "page-interleave"): "start-not-moved-by-prefix",
+    ("spare-pages", "page-interleave"): "interleaved-pages-behind",
+    ("grouped", "hisparse-dsv4"): "full-only-pile-lost",
+    ("extend-in-two", "hisparse-dsv4"): "first-of-four-compressed",
+    ("alloc-group", "mamba-slots"): "rest-of-states-dropped",
+    ("grouped", "unified-swa"): "representative-pile-aliased",
+    ("segment-form", "unified-swa"): "peers-forgotten-by-full-free",
+    ("each-side", "unified-swa"): "peers-forgotten-by-full-free",
+    ("eviction-in-group", "unified-mamba"): "state-flush-forgotten",
+    ("flush-deferred", "unified-mamba"): "state-flush-forgotten",
 }
 
 
