@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from campaigns.budget import Share
+from campaigns.known_findings import KnownFile
 from campaigns.messages import Job, KnownEntry, Where
 from oracle.geometry import Family
 
@@ -32,6 +33,10 @@ class CampaignOptions(Protocol):
     @property
     def laws_only(self) -> bool:
         """Whether the laws judge without the prediction."""
+
+    @property
+    def known(self) -> KnownFile | None:
+        """The findings that are accepted."""
 
     @property
     def fail_on_hazard(self) -> bool:

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 from campaigns.export_build import Build, make_build, shape_context
 from campaigns.export_layout import comment, inline, literal
 from campaigns.export_program import Program, write_program
+from campaigns.export_relation import write_related
 from campaigns.export_replay import RecordsDifferError, recorded_target
 from campaigns.export_run import run_script
-from campaigns.export_story import Story, tell
+from campaigns.export_story import Step, Story, tell
 from campaigns.export_templates import IMPORTS_HERE, helpers_for, imports_for, render_template
 from campaigns.export_unified_build import unified_functions
 from campaigns.messages import ExportFormat
@@ -25,11 +26,13 @@ from campaigns.output_folder import write_whole
 from oracle.errors import UsageError
 from oracle.finding import Finding, signature
 from oracle.geometry import BANDS
+from oracle.metamorphic import judge_relation
 from targets.mode import LEVEL_NUMBERS
 from targets.registry import make_target
 
 if TYPE_CHECKING:
     from oracle.lockstep import Session
+    from oracle.target import Target
     from oracle.trace import Trace
 
 __all__ = ["FORMATS", "render", "run_script", "write_script"]
@@ -51,23 +54,25 @@ def render(
     finding: Finding | None = None,
     session: Session | None = None,
     file_name: str = "",
+    made: Target | None = None,
 ) -> str:
     """The text of a program that shows ``finding`` (None: the first finding of the trace, or that there is none).
 
     ``target`` is a specification (``sglang==0.5.23``, ``eager``). The trace is run once on the target for its concrete
-    calls, or, with a ``session`` of that target alone that kept its records, on those records. ``file_name`` is the name that the
+    calls, or, with a ``session`` of that target alone that kept its records, on those records; of a broken relation it is run
+    twice, on ``made`` where the target was made before (a process has one release). ``file_name`` is the name that the
     text tells people to run. Raises ``UsageError`` and ``TargetUnavailable``.
     """
     if format not in FORMATS:
         raise UsageError(f"there is no export format {format!r}: use {', '.join(FORMATS)}")
-    story = _story(trace, target, finding, session)
-    program = write_program(story)
-    build = make_build(target, trace.geometry, trace.mode)
+    story, program = _told(trace, target, finding, session, made)
+    spare = program.second.spare if program.second else 0
+    build = make_build(target, trace.geometry, trace.mode, spare)
     name = signature(story.finding, trace.operations) if story.finding else "agreement"
     if format == "markdown":
         file_name = file_name or f"{name}.py"
         script = _render("script", story, program, build, file_name)
-        return _report(story, target, build, script, file_name)
+        return _report(story, program, target, build, script, file_name)
     prefix = "" if format == "script" else "test_"
     return _render(format, story, program, build, file_name or f"{prefix}{name}.py")
 
@@ -88,6 +93,23 @@ def write_script(
         raise UsageError(f"cannot write the script {path}: {error.strerror}") from error
 
 
+def _told(
+    trace: Trace,
+    target: str,
+    finding: Finding | None,
+    session: Session | None,
+    made: Target | None,
+) -> tuple[Story, Program]:
+    """What the program tells, and its calls: of two runs where the finding is a broken relation."""
+    if trace.relation and finding is None:
+        made = made or make_target(target)
+        finding = judge_relation(trace, made)
+    if finding is not None and finding.kind == "metamorphic":
+        return write_related(trace, made or make_target(target), finding)
+    story = _story(trace, target, finding, session)
+    return story, write_program(story)
+
+
 def _story(trace: Trace, target: str, finding: Finding | None, session: Session | None) -> Story:
     if session is not None:
         # A target that differs from its prediction before the finding can lead the records astray.
@@ -104,7 +126,8 @@ def _render(format_: str, story: Story, program: Program, build: Build, file_nam
         "own": build.own,
         "attributes": build.attributes,
     }
-    body = "\n".join(program.lines)
+    second = program.second
+    body = "\n".join([*program.lines, *(second.lines if second else [])])
     helpers = helpers_for(body, family=story.trace.family, **context)
     if story.trace.family in BANDS:
         helpers += unified_functions(body, story.trace.geometry, own=build.own)
@@ -112,7 +135,7 @@ def _render(format_: str, story: Story, program: Program, build: Build, file_nam
         f"{format_}.py.j2",
         **context,
         title=_title(story),
-        summary=_wrapped(_summary(story)),
+        summary=_wrapped(_summary(story, program)),
         needs=_wrapped(build.needs),
         usage=build.usage,
         usage_text=_wrapped(build.usage_text),
@@ -123,6 +146,8 @@ def _render(format_: str, story: Story, program: Program, build: Build, file_nam
         helpers=helpers,
         build=build.code.strip("\n"),
         body=program.lines,
+        second=second.lines if second else [],
+        spare=second.spare if second else 0,
         checked=inline(literal(program.checked)),
         test_name=_test_name(story),
         test_sentence=_title(story),
@@ -132,9 +157,36 @@ def _render(format_: str, story: Story, program: Program, build: Build, file_nam
     return rendered.rstrip("\n") + "\n"
 
 
-def _report(story: Story, target: str, build: Build, script: str, file_name: str) -> str:
-    finding = story.finding
-    steps = [
+def _report(
+    story: Story, program: Program, target: str, build: Build, script: str, file_name: str
+) -> str:
+    finding, second = story.finding, program.second
+    return render_template(
+        "report.md.j2",
+        title=_title(story).rstrip("."),
+        summary=_summary(story, program),
+        target=target,
+        versions=finding.versions if finding else {},
+        geometry=story.trace.geometry,
+        mode=story.trace.mode,
+        level_meaning=LEVEL_MEANINGS[story.trace.mode.level],
+        **shape_context(story.trace.geometry.family),
+        steps=_steps(story.steps),
+        second=_steps(second.steps) if second else [],
+        finding=finding,
+        rule=build.rule(finding),
+        promise=second.promise if second else "",
+        script=script,
+        file_name=file_name,
+        usage=build.usage,
+        needs=build.needs,
+        usage_text=build.usage_text,
+    )
+
+
+def _steps(steps: list[Step]) -> list[dict[str, object]]:
+    """What a report says of each step."""
+    return [
         {
             "index": step.index,
             "operation": step.operation,
@@ -142,27 +194,8 @@ def _report(story: Story, target: str, build: Build, script: str, file_name: str
             "method": step.call.method if step.call else "",
             "reasons": step.reasons,
         }
-        for step in story.steps
+        for step in steps
     ]
-    return render_template(
-        "report.md.j2",
-        title=_title(story).rstrip("."),
-        summary=_summary(story),
-        target=target,
-        versions=finding.versions if finding else {},
-        geometry=story.trace.geometry,
-        mode=story.trace.mode,
-        level_meaning=LEVEL_MEANINGS[story.trace.mode.level],
-        **shape_context(story.trace.geometry.family),
-        steps=steps,
-        finding=finding,
-        rule=build.rule(finding),
-        script=script,
-        file_name=file_name,
-        usage=build.usage,
-        needs=build.needs,
-        usage_text=build.usage_text,
-    )
 
 
 def _title(story: Story) -> str:
@@ -173,10 +206,15 @@ def _title(story: Story) -> str:
     return f"{finding.kind.capitalize()} on {finding.target}: {finding.quantity}{after}."
 
 
-def _summary(story: Story) -> str:
+def _summary(story: Story, program: Program) -> str:
     finding = story.finding
     if finding is None:
         return "No finding: this makes the calls of the trace and compares the state after the last one."
+    if program.second is not None:
+        return (
+            f"Two runs come to different ends though {program.second.promise}: "
+            f"the first to {finding.expected}; the second to {finding.got}."
+        )
     return (
         f"Operation {finding.index} of the trace ({finding.operation}, {finding.method}): "
         f"expected {finding.expected}; got {finding.got}."

@@ -56,12 +56,13 @@ class Build:
         return section(finding.method, finding.family) if finding is not None else ""
 
 
-def make_build(target: str, geometry: Geometry, mode: Mode) -> Build:
-    """The build part for ``target``. Raises ``UsageError`` for an SGLang specification that is none."""
+def make_build(target: str, geometry: Geometry, mode: Mode, spare: int = 0) -> Build:
+    """The build part for ``target``; ``spare``: so many slots more can be asked for. Raises ``UsageError`` for an SGLang specification that is none."""
     context: dict[str, object] = {
         "geometry": geometry,
         "mode": mode,
         "target": target,
+        "spare": spare,
         **shape_context(geometry.family),
         "sizes": {
             name: value for name, value in structs.asdict(geometry.family_sizes).items() if value

@@ -1,7 +1,7 @@
 """What a script checks for a finding: the statements around and after the last call, in terms of the allocator's own state.
 
-Guarantees a check for every kind of finding that one process on a CPU can show; for the others (``sync``, ``launches``, ``metamorphic``) it
-raises ``UsageError``.
+Guarantees a check for every kind of finding that one run in one process on a CPU can show; for the others (``sync``, ``launches``,
+``memory``) it raises ``UsageError``. What two runs show is looked at elsewhere (``campaigns.export_relation``).
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from campaigns.export_calls import CallCode, assigned
@@ -19,6 +20,9 @@ from oracle.geometry import BANDS, Geometry
 from oracle.kv_content import written_by
 
 BODY = INDENT
+Looking = Callable[[Story, list[Variable | None]], Check]
+"""Makes a check of a story and of what each of its steps returned."""
+
 WHATS = {
     "free_group_begin": "frees wait from here on",
     "free_group_end": "what waits is freed now",
@@ -31,17 +35,30 @@ WHATS = {
 
 
 @dataclass
+class SecondRun:
+    """The run that has to come to the same: the lines of its function, its steps from where it is another one, how many slots more
+    its allocator has, and the sentence that promises the same.
+    """
+
+    lines: list[str]
+    steps: list[Step]
+    spare: int
+    promise: str
+
+
+@dataclass
 class Program:
-    """The lines of the function that makes the calls, and in words what it checks at the end."""
+    """The lines of the function that makes the calls, in words what it checks at the end, and the second run where there is one."""
 
     lines: list[str]
     checked: str
+    second: SecondRun | None = None
 
 
 class _Writer:
     """Writes the calls one after the other. Variables that nothing refers to later are not assigned."""
 
-    def __init__(self, story: Story) -> None:
+    def __init__(self, story: Story, look: Looking | None = None) -> None:
         self.story = story
         self.bands = BANDS.get(story.trace.geometry.family, ())
         self.unified = bool(self.bands)
@@ -54,9 +71,13 @@ class _Writer:
         self.numbers = finding is None or writes_kv(finding.quantity)
         self.prepared = [self._prepare(number, step) for number, step in enumerate(story.steps)]
         last = self.prepared[-1][1] if self.prepared else None
-        if last is not None:
+        if last is not None and look is None:
             last.used = True
-        self.check = make_check(story, self.every if self.unified else self.names, last)
+        names = self.every if self.unified else self.names
+        if look is None:
+            self.check = make_check(story, names, last)
+        else:
+            self.check = look(story, [variable for _, variable, _ in self.prepared])
 
     def _prepare(
         self, number: int, step: Step
@@ -184,8 +205,11 @@ def fixed_names(geometry: Geometry) -> FixedNames:
     return FixedNames(geometry.page_size, page, "states" if states else "row")
 
 
-def write_program(story: Story) -> Program:
-    """The body of the function that reproduces the story. Raises ``UsageError`` for a finding that no script can show."""
-    writer = _Writer(story)
+def write_program(story: Story, look: Looking | None = None) -> Program:
+    """The body of the function that reproduces the story. Raises ``UsageError`` for a finding that no script can show.
+
+    ``look`` makes the check, None: that of the story's finding.
+    """
+    writer = _Writer(story, look)
     check: Check = writer.check
     return Program(writer.lines(), check.checked)

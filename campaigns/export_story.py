@@ -197,6 +197,11 @@ class _Narrated(Session):
         )
 
 
+def tell_unjudged(trace: Trace, target: Target) -> Story:
+    """Run the whole of ``trace`` on ``target`` and tell it; nothing is judged. Raises ``UsageError`` when the target cannot run it."""
+    return _Narrated(target, trace, None, Judging(prediction=False, laws=False)).run()
+
+
 def tell(trace: Trace, target: Target, finding: Finding | None = None) -> Story:
     """Run ``trace`` on ``target`` and tell it up to ``finding`` (None: up to the first one, or to the end).
 

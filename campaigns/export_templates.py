@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 HELPERS = (
     "caller_error", "raising", "pools_of", "lists", "staged", "staged_count", "listed_pages", "group_of",
-    "page_pile", "prepared", "classes", "class_staged", "request_pool", "row_request", "row_layer", "new_pages", "state_of", "write", "watch_invariants", "counters", "watchdog",
+    "page_pile", "prepared", "class_pages", "classes", "class_staged", "request_pool", "row_request", "row_layer", "new_pages", "state_of", "write", "watch_invariants", "counters", "watchdog",
 )  # fmt: skip
 IMPORTS = {
     "ABCMeta": "abc",
@@ -31,6 +31,7 @@ IMPORTS = {
     "find_spec": "importlib.util",
     "import_module": "importlib",
     "json": "",
+    "partial": "functools",
     "os": "",
     "re": "",
     "signature": "inspect",

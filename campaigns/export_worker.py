@@ -25,6 +25,7 @@ def export(job: ExportJob, target: Target) -> Exported:
         finding=finding,
         session=session,
         file_name=job.file_name,
+        made=target,
     )
     return Exported(text)
 

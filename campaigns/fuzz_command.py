@@ -20,6 +20,7 @@ from campaigns.options import (
     NamedPath,
     chosen_targets,
     fail_on_option,
+    known_options,
     laws_only_option,
     level_option,
     reference_option,
@@ -83,20 +84,11 @@ ALL = "all"
     show_default=True,
     help="What standard output gets: a report, or one JSON document.",
 )
-@click.option(
-    "--known",
-    type=NamedPath(path_type=Path),
-    help="A file of accepted findings; one whose trace does not show it any more fails the run.",
-)
-@click.option(
-    "--update-known",
-    is_flag=True,
-    help="Write the file anew: without what is stale, with what was found.",
-)
+@known_options
 @click.option(
     "--metamorphic",
     is_flag=True,
-    help="Also run parts of each clean legal trace a second time in another way that must come to the same.",
+    help="Also run parts of each clean legal trace a second time in another way that must come to the same (any family).",
 )
 @click.option(
     "--costs",
@@ -175,6 +167,13 @@ def fuzz(
     )
     if "" in options.targets:
         raise UsageError("a target has no name: 'kvoracle targets' lists the known ones")
+    return run_and_show(options, form, update_known=update_known)
+
+
+def run_and_show(
+    options: CampaignOptions, form: Literal["text", "json"], *, update_known: bool
+) -> int:
+    """Run a campaign, print its verdict, write the file of known findings anew if that is wanted, and return the exit code."""
     verdict = run_campaign(options, talks=form == "text")
     code = show_verdict(verdict, form)
     if update_known and options.known is not None and code in (CLEAN, FINDINGS):

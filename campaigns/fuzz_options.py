@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from campaigns.budget import SECONDS_BY_DEFAULT, Share, share_examples, share_seconds
-from campaigns.known_findings import KnownFile
+from campaigns.known_findings import KnownFile, known_on
 from campaigns.messages import FuzzJob, KnownEntry, Where
 from oracle.errors import UsageError
 from oracle.geometry import Family, Level
@@ -105,7 +105,7 @@ class FuzzOptions(Struct, frozen=True, kw_only=True):
 
     def known_on(self, target: str) -> tuple[KnownEntry, ...]:
         """The known findings that are accepted, or were, on ``target``."""
-        return () if self.known is None else self.known.entries_for(target)
+        return known_on(self.known, target)
 
     def origin(self, target: str) -> str:
         """What a saved trace says of where it comes from."""

@@ -77,6 +77,11 @@ class KnownFile(Struct, frozen=True):
         )
 
 
+def known_on(file: KnownFile | None, target: str) -> tuple[KnownEntry, ...]:
+    """The entries of ``file`` that speak of ``target``; none without a file."""
+    return () if file is None else file.entries_for(target)
+
+
 _PLACEHOLDERS = frozenset("*?[")
 
 

@@ -89,12 +89,14 @@ class Day(Struct, frozen=True, kw_only=True):
 
 
 class SimulateJob(Struct, frozen=True, kw_only=True, tag="simulate"):
-    """Serve ``days`` from one target, each from a new allocator."""
+    """Serve ``days`` from one target, each from a new allocator. ``known`` and ``replays_known``: as in ``FuzzJob``."""
 
     where: Where
     days: tuple[Day, ...]
     level: Level
     laws_only: bool
+    known: tuple[KnownEntry, ...] = ()
+    replays_known: bool = False
 
 
 class ReplayJob(Struct, frozen=True, kw_only=True, tag="replay"):

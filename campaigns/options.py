@@ -95,3 +95,17 @@ def fail_on_option(command: Function) -> Function:
         type=click.Choice(["hazard"]),
         help="Leave with exit code 1 for hazards too.",
     )(command)
+
+
+def known_options(command: Function) -> Function:
+    """``--known`` and ``--update-known``: findings that are accepted."""
+    command = click.option(
+        "--update-known",
+        is_flag=True,
+        help="Write the file anew: without what is stale, with what was found.",
+    )(command)
+    return click.option(
+        "--known",
+        type=NamedPath(path_type=Path),
+        help="A file of accepted findings; one whose trace does not show it any more fails the run.",
+    )(command)

@@ -23,7 +23,10 @@ def script_of(trace: Trace, target: Target, finding: Finding, session: Session) 
     name = f"{signature(finding, trace.operations)}.py"
     try:
         check_scriptable(target)
-        return render(trace, target.name, finding=finding, session=session, file_name=name), ""
+        text = render(
+            trace, target.name, finding=finding, session=session, file_name=name, made=target
+        )
+        return text, ""
     except KvoracleError as error:
         return "", f"no script: {error}"
 

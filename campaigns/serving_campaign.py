@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic
 
+from campaigns.known_replay import entry_for, replay_known
 from campaigns.messages import (
     Day,
     Discovered,
     Event,
     FamilyEnded,
+    KnownMet,
     Progressed,
     SimulateJob,
     Started,
@@ -45,6 +47,8 @@ def serve_days(
         if target.contract(family) is None:
             raise UsageError(f"{job.where.target} does not have the {family} family")
     tell(Started(target.versions, families))
+    if job.replays_known:
+        replay_known(job.known, target, Judging(prediction=not job.laws_only), tell)
     for family in families:
         days = [day for day in job.days if day.geometry.family == family]
         _FamilyDays(job, target, family, tell, interrupted).run(days)
@@ -62,6 +66,7 @@ class _FamilyDays:
         interrupted: Callable[[], bool],
     ) -> None:
         self._mode = Mode(level=job.level)
+        self._known = job.known
         self._target = target
         self._family = family
         self._tell = tell
@@ -117,7 +122,10 @@ class _FamilyDays:
             operations=tuple(operations),  # type: ignore[arg-type]
         )
         for finding in session.findings:
-            if self._shortener.wants(finding, trace):
+            entry = entry_for(self._known, finding)
+            if entry is not None:
+                self._tell(KnownMet(entry.id))
+            elif self._shortener.wants(finding, trace):
                 until = trace_until(trace, finding)
                 self._tell(Discovered(finding, until))
                 for reduced in self._shortener.shorten(finding, until):

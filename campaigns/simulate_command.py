@@ -8,8 +8,9 @@ from typing import Literal
 
 import click
 
-from campaigns.fuzz_command import LARGEST_SEED, run_campaign, show_verdict
-from campaigns.options import laws_only_option, level_option, target_options
+from campaigns.fuzz_command import LARGEST_SEED, run_and_show
+from campaigns.known_findings import known_file
+from campaigns.options import known_options, laws_only_option, level_option, target_options
 from campaigns.simulate_options import SimulateOptions
 from oracle.errors import UsageError
 from oracle.geometry import FAMILIES, LARGEST_PAGE_SIZE, LARGEST_SIZE, Family, Level
@@ -88,6 +89,7 @@ MOST_REQUESTS = 100_000
     show_default=True,
     help="What standard output gets: a report, or one JSON document.",
 )
+@known_options
 @laws_only_option
 def simulate(
     targets: tuple[str, ...],
@@ -105,6 +107,8 @@ def simulate(
     cache: Path | None,
     out: Path,
     form: Literal["text", "json"],
+    known: Path | None,
+    update_known: bool,
     laws_only: bool,
 ) -> int:
     """Serve days of simulated traffic from allocators and judge every call.
@@ -112,19 +116,20 @@ def simulate(
     A seeded scheduler does what a serving engine does to its allocator: requests arrive in waves, hit shared prefixes or are
     loaded from outside, are prefilled in chunks and batches, decode one by one or speculatively with rollback, lose what leaves
     their window in one group a step, are retracted and evicted from the cache under pressure, and finish. It keeps the contract, so
-    whatever is found is a fault of the allocator; at the end everything must have come back. The first finding ends its day; its
-    trace is cut, reduced and saved as by 'kvoracle fuzz'.
+    whatever is found is a fault of the allocator; at the end everything must have come back. The first finding ends its day, known or
+    not; the trace of one that is not is cut, reduced and saved as by 'kvoracle fuzz'.
 
     \b
     Examples:
       kvoracle simulate sglang==0.5.23
       kvoracle simulate sglang@~/sglang --page-size 64 --sharing --requests 5000 --seed 7
       kvoracle simulate eager fused --family token --family paged --requests 200
+      kvoracle simulate sglang==0.5.20 --optimistic --known docs/known_findings.toml
 
     \b
     Exit codes:
-      0    clean
-      1    findings
+      0    clean, or nothing but known findings
+      1    findings, or known findings that are stale or expired
       2    wrong usage, or a target that cannot be had; the others' findings are still saved
       130  interrupted with nothing found; Ctrl-C still reports and saves, a second one at once
     """
@@ -144,9 +149,10 @@ def simulate(
         device=device,
         out=out,
         cache=cache,
+        known=known_file(known, update=update_known),
     )
     if "" in options.targets:
         raise UsageError("a target has no name: 'kvoracle targets' lists the known ones")
     # Said here, before anything runs, rather than by a child.
     list(options.days())
-    return show_verdict(run_campaign(options, talks=form == "text"), form)
+    return run_and_show(options, form, update_known=update_known)

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from campaigns.budget import Share, seed_of
 from campaigns.fuzz_options import where_of, workers_for
+from campaigns.known_findings import KnownFile, known_on
 from campaigns.messages import Day, KnownEntry, SimulateJob, Where
 from oracle.geometry import Family, Level
 from strategies.serving.workload import Workload, serving_geometry
@@ -40,6 +41,7 @@ class SimulateOptions(Struct, frozen=True, kw_only=True):
     out: Path
     cache: Path | None
     fail_on_hazard: bool = False
+    known: KnownFile | None = None
 
     @property
     def workers(self) -> int:
@@ -85,9 +87,8 @@ class SimulateOptions(Struct, frozen=True, kw_only=True):
         return where_of(target, self.device, self.cache, journal)
 
     def known_on(self, target: str) -> tuple[KnownEntry, ...]:
-        """None: a day ends at what it shows, known or not."""
-        del target
-        return ()
+        """The known findings that are accepted, or were, on ``target``."""
+        return known_on(self.known, target)
 
     def origin(self, target: str) -> str:
         """What a saved trace says of where it comes from."""
@@ -119,11 +120,12 @@ class SimulateOptions(Struct, frozen=True, kw_only=True):
         attempt: int,
     ) -> SimulateJob:
         """What a child does about ``families``: all of their days, fewer and other ones after one was its death."""
-        del known, replays_known
         days = [day for day in self.days(attempt) if day.geometry.family in families]
         return SimulateJob(
             where=where,
             days=tuple(days[: share.examples]),
             level=self.level,
             laws_only=self.laws_only,
+            known=known,
+            replays_known=replays_known,
         )

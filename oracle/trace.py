@@ -21,7 +21,15 @@ Callers = Literal["legal", "hostile", "mixed"]
 CALLERS: tuple[Callers, ...] = ("legal", "hostile", "mixed")
 
 RelationName = Literal[
-    "grouped", "segment-form", "extend-in-two", "each-side", "evict-in-two", "spare-pages"
+    "grouped",
+    "segment-form",
+    "extend-in-two",
+    "each-side",
+    "evict-in-two",
+    "spare-pages",
+    "alloc-group",
+    "flush-deferred",
+    "eviction-in-group",
 ]
 """The relations between two runs that a trace can be judged by (``oracle.metamorphic``)."""
 

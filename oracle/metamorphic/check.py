@@ -10,9 +10,12 @@ from msgspec import Struct, UnsetType
 
 from oracle.comparison import Difference
 from oracle.finding import Finding
+from oracle.metamorphic.alloc_group import ALLOC_GROUP
 from oracle.metamorphic.each_side import EACH_SIDE
 from oracle.metamorphic.evict_in_two import EVICT_IN_TWO
+from oracle.metamorphic.eviction_in_group import EVICTION_IN_GROUP
 from oracle.metamorphic.extend_in_two import EXTEND_IN_TWO
+from oracle.metamorphic.flush_deferred import FLUSH_DEFERRED
 from oracle.metamorphic.grouped import GROUPED
 from oracle.metamorphic.relation import Relation
 from oracle.metamorphic.running import Run, observe
@@ -24,7 +27,17 @@ from oracle.trace import RelationName, Trace
 
 RELATIONS: dict[RelationName, Relation] = {
     relation.name: relation
-    for relation in (GROUPED, SEGMENT_FORM, EXTEND_IN_TWO, EACH_SIDE, EVICT_IN_TWO, SPARE)
+    for relation in (
+        GROUPED,
+        SEGMENT_FORM,
+        EXTEND_IN_TWO,
+        EACH_SIDE,
+        EVICT_IN_TWO,
+        SPARE,
+        ALLOC_GROUP,
+        FLUSH_DEFERRED,
+        EVICTION_IN_GROUP,
+    )
 }
 
 

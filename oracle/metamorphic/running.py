@@ -8,9 +8,14 @@ from oracle.call import Call
 from oracle.contract import Contract
 from oracle.geometry import Geometry
 from oracle.lockstep import CallRecord, Judging, Session, Status
-from oracle.observation import Snapshot
+from oracle.observation import Outcome, Snapshot
 from oracle.target import Target
 from oracle.trace import Trace
+from oracle.unified_observation import AnySnapshot
+
+OF_THE_CALLER = frozenset({"take_request_slots", "return_request_slots"})
+ANSWERING_NOTHING = frozenset({"alloc_group_begin", "alloc_group_end"})
+"""Calls whose names begin like those of allocations, and that return nothing when they succeed (contract_paged_swa §8)."""
 
 
 class Run(Struct, frozen=True):
@@ -23,11 +28,19 @@ class Run(Struct, frozen=True):
     contract: Contract
     statuses: tuple[Status, ...]
     records: tuple[CallRecord, ...]
-    state: Snapshot
+    state: AnySnapshot
 
     def records_from(self, index: int) -> list[CallRecord]:
-        """The calls of operation ``index`` and of those after it."""
-        return [record for record in self.records if record.index >= index]
+        """The calls of operation ``index`` and of those after it, without those on the caller's own request slots (§6)."""
+        return [
+            record
+            for record in self.records
+            if record.index >= index and record.call.method not in OF_THE_CALLER
+        ]
+
+    def calls_at(self, index: int) -> list[Call]:
+        """The calls of operation ``index``."""
+        return [record.call for record in self.records_from(index) if record.index == index]
 
     def calls_from(self, index: int) -> list[Call]:
         """The same without what came back."""
@@ -35,11 +48,18 @@ class Run(Struct, frozen=True):
 
     def failure_from(self, index: int) -> CallRecord | None:
         """The first call from operation ``index`` on that raised, or was refused what it asked for."""
-        return next((record for record in self.records_from(index) if is_failure(record)), None)
+        return next(
+            (one for one in self.records_from(index) if is_failure(one.call, one.got)), None
+        )
 
     def skips_from(self, index: int) -> bool:
         """Whether an operation from ``index`` on made no call."""
         return any(status != "done" for status in self.statuses[index:])
+
+    @property
+    def state_prepared(self) -> bool:
+        """Whether states that were taken out in advance are left at the end (contract_paged_swa §8)."""
+        return isinstance(self.state, Snapshot) and self.state.prepared is not None
 
     @property
     def last_call(self) -> Call | None:
@@ -61,13 +81,11 @@ def observe(trace: Trace, target: Target) -> Run:
         keep_records=True,
     )
     statuses = tuple(session.step(operation) for operation in trace.operations)
-    state = target.snapshot()
-    assert isinstance(state, Snapshot), "relations are between allocators of fixed pools"
     records = tuple(session.records or ())
-    return Run(trace.geometry, session.contract, statuses, records, state)
+    return Run(trace.geometry, session.contract, statuses, records, target.snapshot())
 
 
-def is_failure(record: CallRecord) -> bool:
+def is_failure(call: Call, got: Outcome) -> bool:
     """Whether the call raised, or was refused what it asked for."""
-    allocates = record.call.method.startswith("alloc")
-    return bool(record.got.error) or (allocates and record.got.value is None)
+    allocates = call.method.startswith("alloc") and call.method not in ANSWERING_NOTHING
+    return bool(got.error) or (allocates and got.value is None)

@@ -11,7 +11,7 @@ from oracle.lockstep import CallRecord
 from oracle.metamorphic.check import RELATIONS
 from oracle.metamorphic.relation import Relation
 from oracle.metamorphic.running import is_failure
-from oracle.operations import Extend, Resize
+from oracle.metamorphic.spare_pages import asks_for_sizes
 from oracle.trace import Trace
 
 
@@ -27,7 +27,7 @@ def related_traces(trace: Trace, records: Iterable[CallRecord]) -> Iterator[Trac
     failed = set()
     for record in records:
         slots[record.index] += 1 + len(record.call.slots) + record.call.extend_num_tokens
-        if is_failure(record):
+        if is_failure(record.call, record.got):
             failed.add(record.index)
     for name, relation in RELATIONS.items():
         if trace.family not in relation.families:
@@ -51,9 +51,5 @@ def _suits(relation: Relation, trace: Trace, index: int) -> bool:
 
 def _first_about_sizes(trace: Trace) -> int:
     """The first operation whose meaning depends on the sizes; how many there are, where none does."""
-    for index, operation in enumerate(trace.operations):
-        parts = operation.parts if isinstance(operation, Extend) else (operation,)
-        left = any(getattr(part, "unit", "") == "left" for part in parts)
-        if left or isinstance(operation, Resize):
-            return index
-    return len(trace.operations)
+    sized = (index for index, one in enumerate(trace.operations) if asks_for_sizes(one))
+    return next(sized, len(trace.operations))

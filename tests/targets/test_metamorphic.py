@@ -9,28 +9,18 @@ import pytest
 from oracle import operations as op
 from oracle.contract import Contract
 from oracle.finding import Finding
-from oracle.geometry import FAMILIES, Family, Geometry, Mode
-from oracle.lockstep import Judging, Session, run_trace
+from oracle.geometry import ALL_FAMILIES, FAMILIES, Family, Geometry, Mode
+from oracle.lockstep import Session, run_trace
 from oracle.metamorphic import RELATIONS, judge_relation, related_traces, run_both
 from oracle.prediction import make_prediction
 from oracle.target import Target
 from oracle.trace import RelationName, Trace, decode_trace, encode_trace
 from strategies.explore import explore
-from strategies.reducer import reduce_trace
 from targets.reference import ReferenceTarget
 from targets.registry import make_target
 from targets.sglang.contracts import contract_for_version
-
-UNJUDGED = Judging(prediction=False, laws=False)
-
-BROKEN_BY: dict[RelationName, tuple[str, Family]] = {
-    "grouped": ("group-pile-aliased", "paged"),
-    "segment-form": ("representatives-unmapped-only", "hybrid-swa"),
-    "extend-in-two": ("one-page-too-many-taken", "paged"),
-    "each-side": ("full-segment-through-free", "hybrid-swa"),
-    "evict-in-two": ("representatives-one-page-apart", "hybrid-swa"),
-    "spare-pages": ("pages-released-behind", "paged"),
-}
+from tests.targets.broken_relations import BROKEN_BY, UNJUDGED, broken
+from tests.targets.planted_relation_faults import PlantedTarget
 
 ROWS = (op.Alloc(amount=2), op.Extend(parts=(op.Part(amount=9),)))
 
@@ -75,13 +65,44 @@ def judged(target: Target, family: Family, examples: int) -> tuple[Counter[str],
     return applied, found
 
 
+def spoken_of(family: Family) -> set[RelationName]:
+    return {name for name, relation in RELATIONS.items() if family in relation.families}
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_relation_holds_on_eager(family: Family) -> None:
     applied, found = judged(make_target("eager"), family, 27)
     assert not found, found[0].sentence()
-    spoken_of = {name for name, relation in RELATIONS.items() if family in relation.families}
-    assert set(applied) == spoken_of
+    assert set(applied) == spoken_of(family)
     assert min(applied.values()) >= 2, applied
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("family", [family for family in ALL_FAMILIES if family not in FAMILIES])
+def test_every_relation_holds_on_eager_in_the_other_families(family: Family) -> None:
+    applied, found = judged(make_target("eager"), family, 60)
+    assert not found, found[0].sentence()
+    assert {name for name, times in applied.items() if times} == spoken_of(family)
+
+
+@pytest.mark.parametrize("family", ALL_FAMILIES)
+def test_what_no_mutant_breaks_in_a_family_a_planted_fault_breaks(family: Family) -> None:
+    broken_ones: set[str] = set()
+    wanted = {name for name in spoken_of(family) if (name, family) not in BROKEN_BY}
+    planted = {name: PlantedTarget(name) for name in wanted}
+
+    def look(trace: Trace, session: Session) -> None:
+        for related in related_traces(trace, session.records or ()):
+            name = related.relation
+            if isinstance(name, str) and name in wanted - broken_ones:
+                finding = judge_relation(related, planted[name])
+                broken_ones.update([] if finding is None else [name])
+
+    explore(
+        make_target("eager"), family, examples=200, seed=3, callers="legal", judging=UNJUDGED,
+        on_example=look, stop=lambda: len(broken_ones) == len(planted),
+    )  # fmt: skip
+    assert broken_ones == set(planted), "a relation that holds whatever happens says nothing"
 
 
 @pytest.mark.parametrize("version", ["0.5.14", "0.5.17", "0.5.19"])
@@ -92,35 +113,16 @@ def test_every_relation_holds_where_the_contract_has_other_choices(version: str)
         assert sum(applied.values()) > 10, applied
 
 
-@pytest.mark.parametrize("name", BROKEN_BY)
-def test_a_mutant_breaks_each_relation_and_the_trace_gets_short(name: RelationName) -> None:
-    mutant, family = BROKEN_BY[name]
-    target = make_target(f"mutant:{mutant}")
-    broken: list[tuple[Finding, Trace]] = []
-
-    def look(trace: Trace, session: Session) -> None:
-        for related in related_traces(trace, session.records or ()):
-            if related.relation == name and not broken:
-                finding = judge_relation(related, target)
-                broken.extend([] if finding is None else [(finding, related)])
-
-    explore(
-        target, family, examples=200, seed=3, callers="legal", judging=UNJUDGED,
-        on_example=look, stop=lambda: bool(broken),
-    )  # fmt: skip
-    assert broken, f"{mutant} keeps {name}"
-    finding, trace = broken[0]
+@pytest.mark.parametrize(("name", "family"), BROKEN_BY)
+def test_a_mutant_breaks_each_relation_and_the_trace_gets_short(
+    name: RelationName, family: Family
+) -> None:
+    finding, trace = broken(name, family)
     assert finding.kind == "metamorphic"
     assert finding.quantity.startswith(f"{name}: ")
-
-    def run(candidate: Trace) -> list[Finding]:
-        found = judge_relation(candidate, target)
-        return [] if found is None else [found]
-
-    reduction = reduce_trace(trace, run, finding.cause, shown=finding)
-    assert len(reduction.trace.operations) <= 5, reduction.trace.operations
-    assert reduction.trace.relation == name
-    assert judge_relation(reduction.trace, make_target("eager")) is None
+    assert len(trace.operations) <= 9, trace.operations
+    assert trace.relation == name
+    assert judge_relation(trace, make_target("eager")) is None
 
 
 def test_a_trace_keeps_its_relation_on_disk_and_is_judged_by_it_when_it_is_run() -> None:
