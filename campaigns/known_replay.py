@@ -1,6 +1,7 @@
 """Replaying the traces of known findings at the start of a campaign's child, so that a repaired one is noticed in every run.
 
-Guarantees that whether an entry still holds depends on its own trace alone, never on what the campaign happens to draw.
+Guarantees that whether an entry still holds depends on its own trace alone, never on what the campaign happens to draw, nor on who
+judges it: prediction and laws both look at these traces.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ from collections.abc import Callable, Iterable
 from campaigns.messages import Event, KnownEntry, KnownReplayed, KnownState
 from oracle.errors import UsageError
 from oracle.finding import Finding, signature
-from oracle.lockstep import Judging, run_trace
+from oracle.lockstep import run_trace
 from oracle.target import Target
 
 
 def replay_known(
-    entries: Iterable[KnownEntry], target: Target, judging: Judging, tell: Callable[[Event], None]
+    entries: Iterable[KnownEntry], target: Target, tell: Callable[[Event], None]
 ) -> None:
     """Tell for each entry whether its trace still shows its finding. What would end the process is not run, and counts as known."""
     for entry in entries:
         state: KnownState = "known"
         if not entry.ends_process:
-            shown = _shows(entry, target, judging)
+            shown = _shows(entry, target)
             state = ("expired" if entry.expired else "known") if shown else "stale"
         elif entry.expired:
             state = "expired"
@@ -36,9 +37,9 @@ def entry_for(entries: Iterable[KnownEntry], finding: Finding, name: str = "") -
     return None
 
 
-def _shows(entry: KnownEntry, target: Target, judging: Judging) -> bool:
+def _shows(entry: KnownEntry, target: Target) -> bool:
     try:
-        session = run_trace(entry.trace, [target], judging)
+        session = run_trace(entry.trace, [target])
     except UsageError:
         # This target cannot run the trace at all: so it does not show the finding.
         return False

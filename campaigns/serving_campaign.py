@@ -48,7 +48,7 @@ def serve_days(
             raise UsageError(f"{job.where.target} does not have the {family} family")
     tell(Started(target.versions, families))
     if job.replays_known:
-        replay_known(job.known, target, Judging(prediction=not job.laws_only), tell)
+        replay_known(job.known, target, tell)
     for family in families:
         days = [day for day in job.days if day.geometry.family == family]
         _FamilyDays(job, target, family, tell, interrupted).run(days)

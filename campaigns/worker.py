@@ -115,7 +115,6 @@ class Worker:
     def _fuzz(self, job: FuzzJob, target: Target) -> None:
         from campaigns.family_campaign import FamilyCampaign
         from campaigns.known_replay import replay_known
-        from oracle.lockstep import Judging
 
         families = tuple(family for family in job.families if target.contract(family) is not None)
         if job.asked and families != job.families:
@@ -123,7 +122,7 @@ class Worker:
             raise UsageError(f"{job.where.target} does not have the {lacking} family")
         self.tell(Started(target.versions, families, notes_of(target)))
         if job.replays_known:
-            replay_known(job.known, target, Judging(prediction=not job.laws_only), self.tell)
+            replay_known(job.known, target, self.tell)
         examples = share_examples(job.examples, len(families)) if job.examples else None
         for number, family in enumerate(families):
             FamilyCampaign(

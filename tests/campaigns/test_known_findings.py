@@ -85,6 +85,15 @@ def test_an_entry_whose_trace_shows_nothing_any_more_fails_the_run_as_stale(
     assert json.loads(done.stdout)["targets"][0]["known"][0]["state"] == "stale"
 
 
+def test_an_entry_that_only_the_prediction_sees_is_not_stale_when_the_laws_judge_alone(
+    command: RunCommand, tmp_path: Path
+) -> None:
+    file = write(tmp_path, looks='{ kind = ["divergence"], quantity = ["full.*"] }')
+    done = fuzz(command, "mutant:dedup-dropped", file, "--laws-only")
+    (target,) = json.loads(done.stdout)["targets"]
+    assert target["known"][0]["state"] == "known"
+
+
 def test_an_expired_entry_counts_as_a_finding_again(command: RunCommand, tmp_path: Path) -> None:
     done = fuzz(command, "mutant:dedup-dropped", write(tmp_path, expires="2020-01-01"))
     (target,) = json.loads(done.stdout)["targets"]
