@@ -51,6 +51,7 @@ def reduce_trace(
         raise ValueError(f"the trace shows no finding of cause {cause}")
     geometry.narrow_breaches(search)
     long_traces.shorten_long(search)
+    long_traces.shorten_middling(search)
     while True:
         before = _bytes_of(search.best)
         deletion.delete_runs(search)

@@ -12,6 +12,7 @@ from oracle.contract import current_contract
 from oracle.finding import Finding
 from oracle.geometry import Geometry
 from oracle.lockstep import run_trace
+from oracle.observation import Outcome
 from oracle.operations import Alloc, Drain, Release
 from oracle.trace import Trace
 from strategies.reducer import (
@@ -21,7 +22,7 @@ from strategies.reducer import (
     Reduction,
     reduce_trace,
 )
-from strategies.reducing.long_traces import LONG
+from strategies.reducing.long_traces import LONG, MIDDLING
 from strategies.serving.dry_run import simulated_trace
 from strategies.serving.workload import Workload, serving_geometry
 from targets.reference import ReferenceTarget
@@ -114,3 +115,26 @@ def test_the_run_that_shows_the_finding_again_is_saved_when_it_is_known() -> Non
     reduction = reduce_trace(trace, run, found.cause, shown=found)
     assert trace not in runs
     assert len(reduction.trace.operations) == 1
+
+
+class _RefusesWithNothing(ReferenceTarget):
+    """Answers an allocation for which there is no page with no slots instead of None."""
+
+    def apply(self, call: Call) -> Outcome:
+        outcome = super().apply(call)
+        refused = call.method == "alloc" and outcome.value is None and not outcome.error
+        return Outcome(value=(), dtype="int64") if refused else outcome
+
+
+def test_what_it_took_to_fill_an_allocator_goes_with_its_size() -> None:
+    pages = 2 * MIDDLING
+    geometry = Geometry(family="paged", size=4 * pages, page_size=4)
+    filled = (Alloc(4), Alloc(4), Release()) * pages + (Alloc(4),)
+    trace = Trace(geometry=geometry, callers="legal", operations=filled)
+    target = _RefusesWithNothing()
+    found = run_trace(trace, [target]).findings[0]
+    assert MIDDLING < found.index < LONG
+    reduction = reduce_trace(trace, findings_on(target), found.cause, shown=found)
+    assert len(reduction.trace.operations) <= 2
+    assert reduction.trace.geometry.size <= 8
+    assert reduction.runs * 4 < len(trace.operations), "operations were deleted one by one"
