@@ -29,6 +29,14 @@ NOT_STEADY = "the trace did not show it a second time, so it is saved as it was 
 Cause = tuple[str, str, str, str]
 
 
+def _error_before(finding: Finding, session: Session) -> str:
+    """What the caller of a short trace did wrong before a finding that is not put down to it; "" when it did nothing."""
+    for record in session.records or []:
+        if record.breaches and not finding.breach and record.index < finding.index:
+            return f"the caller broke {record.breaches[0]!r} at operation {record.index}, before this"
+    return ""
+
+
 class _TimeIsUp(Exception):  # noqa: N818 (no error: it ends a reduction)
     """Time is up."""
 
@@ -104,7 +112,12 @@ class Shortener:
             signature=name,
             calls=calls_of(short, session),
             script=script,
-            remark=no_script or ("" if steady else NOT_STEADY),
+            remark="; ".join(
+                filter(
+                    None,
+                    (_error_before(short_finding, session), "" if steady else NOT_STEADY, no_script),
+                )
+            ),
         )
 
     def _reduce(self, trace: Trace, finding: Finding) -> tuple[Trace, Finding]:

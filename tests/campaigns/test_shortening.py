@@ -19,6 +19,7 @@ from oracle.operations import (
     Merge,
     RawFree,
     Release,
+    StaleFree,
 )
 from oracle.trace import Trace
 
@@ -109,6 +110,23 @@ def test_when_time_is_up_the_shortest_known_trace_is_taken() -> None:
     assert len(reduced[0].trace.operations) <= len(trace.operations)
     assert run_trace(reduced[0].trace, [target]).findings, "what is reported shows it"
     assert len(runs) == 4
+
+
+def test_what_the_caller_did_wrong_before_is_a_remark_of_a_finding_that_is_not_put_down_to_it() -> (
+    None
+):
+    from targets.registry import make_target
+
+    target = make_target("mutant:capacity-off-by-one")
+    trace = msgspec.structs.replace(
+        _trace(Alloc(amount=1), Release(), StaleFree(), Alloc(amount=0, unit="left")),
+        callers="hostile",
+    )
+    met = next(found for found in run_trace(trace, [target]).findings if found.kind != "hazard")
+    hurried = Shortener(target, Judging(), hurry=lambda: True, alive=lambda: None)
+    (reduced,) = hurried.shorten(met, trace)
+    assert not reduced.finding.breach
+    assert reduced.remark == "the caller broke 'stale' at operation 2, before this"
 
 
 def test_a_hazard_is_blamed_on_the_error_that_does_the_harm() -> None:
