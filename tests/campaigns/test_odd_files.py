@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from campaigns.command_line import main
-from campaigns.output_folder import OutputFolder, write_whole
+from campaigns.output_folder import OutputFolder, folder_name, write_whole
 from oracle.errors import UsageError
 from oracle.geometry import Geometry
 from oracle.trace import LARGEST_FILE, Trace, encode_trace, read_trace
@@ -81,6 +81,36 @@ def test_a_trace_may_come_through_a_pipe(tmp_path: Path) -> None:
 def test_a_folder_whose_name_is_too_long_is_refused() -> None:
     with pytest.raises(UsageError, match="cannot be written"):
         OutputFolder(Path("a" * 300), ["eager"])
+
+
+@pytest.mark.parametrize(
+    "targets",
+    [
+        ("sglang@/tmp/a/b", "sglang@/tmp/a-b"),
+        ("sglang@/tmp/A b", "sglang@/tmp/a b"),
+        ("sglang@/tmp/é", "sglang@/tmp/è"),
+        ("sglang@/" + "long/" * 60 + "a", "sglang@/" + "long/" * 60 + "b"),
+        ("sglang@/" + "ü" * 300, "sglang@/\udcff"),
+        ("mutant:one", folder_name("mutant:one")),
+        ("..", "."),
+        ("p" * 300, "p" * 301),
+    ],
+)
+def test_each_target_has_a_folder_of_its_own(targets: tuple[str, str], tmp_path: Path) -> None:
+    folder = OutputFolder(tmp_path / "out", list(targets))
+    files = [folder.file(target, "finding.json") for target in targets]
+    for file, target in zip(files, targets, strict=True):
+        write_whole(file, target.encode(errors="surrogatepass"))
+    assert [file.read_bytes() for file in files] == [
+        target.encode(errors="surrogatepass") for target in targets
+    ]
+    assert {file.parent.parent for file in files} == {tmp_path / "out"}
+    assert len({file.parent.name.lower() for file in files}) == 2, "some systems know no case"
+
+
+@pytest.mark.parametrize("target", ["eager", "sglang", "sglang==0.5.23", "sglang==0.5.10.post1"])
+def test_a_plain_target_names_its_folder(target: str) -> None:
+    assert folder_name(target) == target
 
 
 @pytest.mark.parametrize("place", ["loop", "a" * 300, "~nobody-of-that-name/x"])
