@@ -14,7 +14,9 @@ from click.testing import CliRunner
 from campaigns.command_line import main
 from campaigns.output_folder import OutputFolder, folder_name, write_whole
 from oracle.errors import UsageError
+from oracle.finding import Finding, signature
 from oracle.geometry import Geometry
+from oracle.operations import Alloc
 from oracle.trace import LARGEST_FILE, Trace, encode_trace, read_trace
 
 
@@ -111,6 +113,30 @@ def test_each_target_has_a_folder_of_its_own(targets: tuple[str, str], tmp_path:
 @pytest.mark.parametrize("target", ["eager", "sglang", "sglang==0.5.23", "sglang==0.5.10.post1"])
 def test_a_plain_target_names_its_folder(target: str) -> None:
     assert folder_name(target) == target
+
+
+def _finding(quantity: str, target: str = "eager") -> Finding:
+    return Finding(
+        family="token",
+        kind="crash",
+        quantity=quantity,
+        index=0,
+        operation="alloc",
+        method="alloc",
+        expected="no such exception",
+        got="",
+        target=target,
+    )
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "日", "𝕏"])
+def test_a_signature_fits_whatever_a_target_says(letter: str, tmp_path: Path) -> None:
+    names = {signature(_finding("crash:" + letter * count), (Alloc(),)) for count in (300, 301)}
+    assert len(names) == 2
+    for name in names:
+        (tmp_path / f"{name}.json").touch()
+        assert len(name.encode()) <= 100
+        assert name.startswith(f"token.crash.crash-{letter}")
 
 
 @pytest.mark.parametrize("place", ["loop", "a" * 300, "~nobody-of-that-name/x"])

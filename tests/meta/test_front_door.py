@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from campaigns.output_folder import folder_name
+
 ROOT = Path(__file__).parents[2]
 MUTANT = "mutant:capacity-off-by-one"
 KNOWN = """
@@ -42,6 +44,7 @@ def test_a_fault_fails_with_its_trace_and_a_known_one_does_not(tmp_path: Path) -
     assert failed.returncode == 1, failed.stdout + failed.stderr
     assert f"on {MUTANT}: expected" in failed.stdout
     assert f"kvoracle replay {tmp_path}" in failed.stdout
+    assert f"/{folder_name(MUTANT)}/" in failed.stdout, "another target has the same signatures"
     known = tmp_path / "known.toml"
     known.write_text(KNOWN)
     passed = _fuzz(tmp_path, MUTANT, "--fuzz-known", str(known))
