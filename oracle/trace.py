@@ -44,7 +44,7 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ``may_break``: the preconditions (``oracle.legality``) that a caller who is not legal may break, None for all of them;
     calls that break another one are skipped, so that one kind of error can be looked at without the noise of the rest.
     ``note`` says where the trace came from (seed, target, finding); nothing reads it. ``relation``: what a second run, which is
-    made from the trace, has to have in common with the run of the trace itself.
+    made from the trace, has to have in common with the run of the trace itself (of legal callers only).
     """
 
     version: int = SCHEMA_VERSION
@@ -84,6 +84,7 @@ def decode_trace(data: bytes, source: str = "the trace") -> Trace:
     try:
         trace.geometry.check()
         _check_breaches(trace)
+        _check_relation(trace)
     except UsageError as error:
         raise UsageError(f"{source}: {error}") from error
     return trace
@@ -97,6 +98,14 @@ def _check_breaches(trace: Trace) -> None:
             raise UsageError(
                 f"a caller cannot break {name!r}, which is no precondition that kvoracle knows{advice}"
             )
+
+
+def _check_relation(trace: Trace) -> None:
+    if trace.relation and trace.callers != "legal":
+        raise UsageError(
+            f"the relation {trace.relation} holds for legal callers only, not for {trace.callers} ones: "
+            "change callers, or leave the relation out"
+        )
 
 
 def read_trace(path: Path) -> Trace:

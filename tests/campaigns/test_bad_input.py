@@ -66,6 +66,7 @@ BAD = {
     "known findings that are none": (["fuzz", "eager", "--known", "file"], "known findings"),
     "an update of nothing": (["fuzz", "eager", "--update-known"], "--known FILE"),
     "a precondition that is none": (["replay", "breach.json", "eager"], "did you mean 'stale'"),
+    "a relation of errors": (["replay", "related.json", "eager"], "for legal callers only"),
     "a release that is none, known": (["fuzz", "eager", "--known", "release.toml"], "'0.1'"),
     "a known trace with a null": (["fuzz", "eager", "--known", "null.toml"], "neither a file nor"),
     "known findings too deep": (["fuzz", "eager", "--known", "deep.toml"], "known findings"),
@@ -106,6 +107,8 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(
     )
     breach = msgspec.structs.replace(trace, may_break=("stail",))
     Path("breach.json").write_bytes(encode_trace(breach))
+    related = msgspec.structs.replace(trace, relation="grouped")
+    Path("related.json").write_bytes(encode_trace(related))
     Path("release.toml").write_text(KNOWN.format(target="sglang==0.1", trace="trace.json"))
     Path("null.toml").write_text(KNOWN.format(target="eager", trace="\\u0000"))
     Path("deep.toml").write_text("a = " + "[" * 100_000)

@@ -12,11 +12,21 @@ from click.testing import CliRunner
 
 from campaigns.child import Gone
 from campaigns.command_line import main
-from campaigns.messages import Discovered, Event, Refused, Replayed, Started
+from campaigns.messages import (
+    Discovered,
+    Event,
+    Refused,
+    Replayed,
+    ReplayJob,
+    Started,
+    Where,
+)
+from campaigns.replay_worker import replay
 from oracle.finding import Finding, FindingKind
 from oracle.geometry import Geometry
 from oracle.operations import Alloc, Evict, Fork, Free, GroupBegin, GroupEnd, Release
 from oracle.trace import Trace, encode_trace
+from targets.eager.target import EagerTarget
 from tests.campaigns.conftest import RunCommand
 
 TRACE = Trace(
@@ -150,3 +160,20 @@ def test_a_trace_that_was_skipped_as_a_whole_is_not_clean(
     assert ("clean" in result.stdout) == (code == 0)
     said = "nothing was judged on eager: every operation of the trace was skipped"
     assert (said in result.stderr) == (code == 2)
+
+
+@pytest.mark.parametrize(
+    ("operations", "is_made"), [((Alloc(amount=4), Release()), True), ((Alloc(amount=4),), False)]
+)
+def test_a_relation_that_is_not_looked_at_is_said(operations: Any, *, is_made: bool) -> None:
+    trace = Trace(
+        geometry=Geometry(family="paged", size=16, page_size=4),
+        callers="legal",
+        operations=operations,
+        relation="grouped",
+    )
+    told: list[Event] = []
+    job = ReplayJob(where=Where(target="eager", journal=""), trace=trace, laws_only=False)
+    replay(job, EagerTarget(), told.append)
+    (second,) = (one for one in told if isinstance(one, Replayed) and one.operation == "second run")
+    assert second.status.startswith("not made: grouped") != is_made
