@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from campaigns.options import LARGEST_SEED
 from campaigns.output_folder import folder_name
 
 ROOT = Path(__file__).parents[2]
@@ -61,3 +62,14 @@ def test_a_file_of_known_findings_that_is_none_is_one_sentence(tmp_path: Path) -
         assert run.returncode == 4, said
         assert str(file) in said
         assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("seed", ["-1", str(LARGEST_SEED + 1), "one"])
+def test_a_seed_that_the_command_refuses_is_refused(
+    seed: str, pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = pytestconfig._parser
+    with pytest.raises(pytest.UsageError, match=f"--fuzz-seed: a seed is .* not '{seed}'"):
+        parser.parse([f"--fuzz-seed={seed}"])
+    good = parser.parse([f"--fuzz-seed={LARGEST_SEED}"])
+    assert good.fuzz_seed == LARGEST_SEED
