@@ -5,6 +5,7 @@ Guarantees that ``decode_trace`` either gives a trace that can be run or raises 
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
@@ -36,6 +37,8 @@ RelationName = Literal[
 SCHEMA_VERSION = 1
 MOST_OPERATIONS = 1_000_000
 LARGEST_FILE = 256 << 20
+
+_ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 
 
 class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -72,7 +75,7 @@ def decode_trace(data: bytes, source: str = "the trace") -> Trace:
     try:
         trace = msgspec.json.decode(data, type=Trace)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{source} is not a trace: {error}") from error
+        raise UsageError(f"{source} is not a trace: {_fault(data, error)}") from error
     if trace.version != SCHEMA_VERSION:
         raise UsageError(
             f"{source} has schema version {trace.version}, and this kvoracle reads version {SCHEMA_VERSION}"
@@ -88,6 +91,27 @@ def decode_trace(data: bytes, source: str = "the trace") -> Trace:
     except UsageError as error:
         raise UsageError(f"{source}: {error}") from error
     return trace
+
+
+def _fault(data: bytes, error: Exception) -> str:
+    """What is wrong with ``data``: the decoder's own words, or plainer ones where a text holds half of a character."""
+    half = _half_character(data) if type(error) is msgspec.DecodeError else ""
+    return f"a text in it has {half}, which is half of a character" if half else str(error)
+
+
+def _half_character(data: bytes) -> str:
+    """The first escape for half of a surrogate pair without the other half right after it, "" where there is none."""
+    first, end = "", 0
+    for escape in _ESCAPE.finditer(data):
+        code = int(escape[1] or b"0", 16)
+        is_second = 0xDC00 <= code < 0xE000
+        if first and is_second and escape.start() == end:
+            first = ""
+        elif first or is_second:
+            return first or escape[0].decode()
+        elif 0xD800 <= code < 0xDC00:
+            first, end = escape[0].decode(), escape.end()
+    return first
 
 
 def _check_breaches(trace: Trace) -> None:
