@@ -17,7 +17,7 @@ from oracle.errors import UsageError
 from oracle.finding import Finding, signature
 from oracle.geometry import Geometry
 from oracle.operations import Alloc
-from oracle.trace import LARGEST_FILE, Trace, encode_trace, read_trace
+from oracle.trace import LARGEST_FILE, Trace, decode_trace, encode_trace, read_trace
 
 
 def test_a_pipe_is_written_into_and_stays_a_pipe(tmp_path: Path) -> None:
@@ -113,6 +113,59 @@ def test_each_target_has_a_folder_of_its_own(targets: tuple[str, str], tmp_path:
 @pytest.mark.parametrize("target", ["eager", "sglang", "sglang==0.5.23", "sglang==0.5.10.post1"])
 def test_a_plain_target_names_its_folder(target: str) -> None:
     assert folder_name(target) == target
+
+
+TEXT = b'{"geometry": {"family": "token", "size": 8}, "note": "%s"}'
+
+
+@pytest.mark.parametrize(
+    ("escaped", "half"),
+    [
+        (rb"\ud800", r"\ud800"),
+        (rb"\ud800x", r"\ud800"),
+        (rb"\udc00", r"\udc00"),
+        (rb"\ud800\ud800", r"\ud800"),
+        (rb"\ud83d\ude00\n\udc01", r"\udc01"),
+        (rb"\ud83d \ude00", r"\ud83d"),
+        (rb"\\\ud800", r"\ud800"),
+    ],
+)
+def test_half_a_character_in_a_note_is_named(escaped: bytes, half: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        decode_trace(TEXT % escaped)
+    sentence = f"the trace is not a trace: a text in it has {half}, which is half of a character"
+    assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize("escaped", [rb"\u12", rb"\\ud800\u12", rb"\ud83d\ude00\u12"])
+def test_what_is_wrong_in_another_way_is_said_as_it_is(escaped: bytes) -> None:
+    with pytest.raises(UsageError, match="unicode escape"):
+        decode_trace(TEXT % escaped)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")
+@pytest.mark.parametrize(
+    ("arguments", "streams", "said"),
+    [
+        ("targets", ">/dev/full", "kvoracle: standard output cannot be written: No space"),
+        ("nonsense", "2>/dev/full", ""),
+        ("targets", ">/dev/full 2>&1", ""),
+    ],
+)
+def test_a_full_disk_behind_the_output_is_no_finding(
+    arguments: str, streams: str, said: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" -m campaigns {arguments} {streams}', sys.executable],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2, "1 would mean findings"
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == bool(said)
 
 
 def _finding(quantity: str, target: str = "eager") -> Finding:
