@@ -13,7 +13,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from oracle.errors import UsageError
+from oracle.errors import UsageError, reason_of
 
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_=][A-Za-z0-9._=-]*")
 LONGEST_NAME = 100
@@ -33,7 +33,7 @@ class OutputFolder:
                 pass
         except OSError as error:
             raise UsageError(
-                f"the output directory {path} cannot be written ({error.strerror or error}): "
+                f"the output directory {path} cannot be written ({reason_of(error)}): "
                 "name another with --out"
             ) from error
 
