@@ -6,6 +6,7 @@ what a run depends on, and that all xdist workers use the same seed. The fuzzing
 
 from __future__ import annotations
 
+import argparse
 import os
 import secrets
 import shutil
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from campaigns.known_findings import KnownFindings, read_known
+from campaigns.options import LARGEST_SEED
 from campaigns.rediscovery import Baseline
 from campaigns.variables import check_variables, is_ours
 from oracle.errors import KvoracleError
@@ -55,7 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=DRAWN_FAMILIES,
         help="this family; may be repeated (default: token, paged and hybrid-swa)",
     )
-    group.addoption("--fuzz-seed", type=int, metavar="N", help="the seed (profile pr: 0)")
+    group.addoption("--fuzz-seed", type=_seed_number, metavar="N", help="the seed (profile pr: 0)")
     group.addoption(
         "--fuzz-known",
         type=Path,
@@ -174,6 +176,19 @@ def _seed(config: pytest.Config) -> int:
     if given is not None or asked is not None:
         return int(given if given is not None else asked)
     return 0 if config.getoption("--fuzz-profile") == "pr" else secrets.randbelow(1 << 32)
+
+
+def _seed_number(text: str) -> int:
+    """A seed as ``kvoracle fuzz`` takes it, so that what one finds the other can find again."""
+    try:
+        seed = int(text)
+    except ValueError:
+        seed = -1
+    if not 0 <= seed <= LARGEST_SEED:
+        raise argparse.ArgumentTypeError(
+            f"a seed is a number from 0 to {LARGEST_SEED}, not {text!r}"
+        )
+    return seed
 
 
 def _with_versions(name: str, versions: dict[str, str]) -> str:

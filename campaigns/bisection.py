@@ -111,7 +111,10 @@ def table(results: Sequence[ReleaseResult]) -> list[str]:
 
 
 def conclusions(results: Sequence[ReleaseResult]) -> list[str]:
-    """First bad and first good as sentences, in the order of the releases."""
+    """First bad and first good as sentences, in the order of the releases; one sentence where none could be judged."""
+    if not any(result.status in ("pass", "fail") for result in results):
+        why = "has what the trace calls" if _lack_it(results) else "could be judged"
+        return [f"first bad: not known, no release {why}"]
     lines = []
     for change in changes(results):
         word = "first bad" if change.bad else "first good"
@@ -122,6 +125,10 @@ def conclusions(results: Sequence[ReleaseResult]) -> list[str]:
     elif results and results[-1].status == "fail":
         lines.append(f"first good: none, it still fails on {results[-1].release}")
     return lines + _signatures(results)
+
+
+def _lack_it(results: Sequence[ReleaseResult]) -> bool:
+    return all(result.status == "unsupported" for result in results)
 
 
 def _signatures(results: Sequence[ReleaseResult]) -> list[str]:

@@ -6,6 +6,7 @@ Guarantees that whatever kvoracle refuses, and whatever is wrong with the comman
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import traceback
@@ -66,8 +67,10 @@ class OneSentenceGroup(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(USAGE)
         except OSError as error:
-            named = f"{error.filename}: " if error.filename is not None else ""
-            _refuse(f"{named}{error.strerror or error}")
+            named = error.filename if error.filename is not None else _stream_of(error)
+            _refuse(
+                f"{named}: {error.strerror or error}" if named else error.strerror or f"{error}"
+            )
         except Exception as error:  # noqa: BLE001 (a traceback tells a person nothing; whoever mends it finds it in the file)
             sentence = f"kvoracle itself failed: {one_line(error)}"
             _refuse(problem_of(Broken(sentence, traceback.format_exc())))
@@ -81,6 +84,15 @@ class OneSentenceGroup(click.Group):
             raise ReaderGoneError from error
 
 
+def _stream_of(error: OSError) -> str:
+    """What could not be written when ``click.echo`` raised ``error``, "" when it was something else: a stream has no file name."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_code is click.echo.__code__:
+            name = "standard error" if frame.f_locals.get("err") else "standard output"
+            return f"{name} cannot be written"
+    return ""
+
+
 def _usage(error: click.ClickException) -> str:
     message = error.format_message().rstrip(".")
     context = getattr(error, "ctx", None)
@@ -90,7 +102,9 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _refuse(sentence: str) -> NoReturn:
-    click.echo(f"kvoracle: {' '.join(sentence.split())}", err=True)
+    # Where standard error cannot be written, the exit code alone says it; a traceback would leave with 1, which means findings.
+    with contextlib.suppress(OSError):
+        click.echo(f"kvoracle: {' '.join(sentence.split())}", err=True)
     sys.exit(USAGE)
 
 

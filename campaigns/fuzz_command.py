@@ -17,6 +17,7 @@ from campaigns.interruption import Interruption
 from campaigns.known_findings import known_file
 from campaigns.known_update import update_known as update_file
 from campaigns.options import (
+    LARGEST_SEED,
     NamedPath,
     chosen_targets,
     fail_on_option,
@@ -34,7 +35,6 @@ from oracle.errors import UsageError
 from oracle.geometry import ALL_FAMILIES, FAMILIES, Family, Level
 from oracle.trace import CALLERS, Callers
 
-LARGEST_SEED = 2**64 - 1
 ALL = "all"
 """What stands for every family; a target that lacks one is not asked for it."""
 

@@ -16,7 +16,7 @@ import msgspec
 from campaigns.known_findings import KnownFile, KnownFinding
 from campaigns.output_folder import write_whole
 from campaigns.verdict import SavedFinding, TargetVerdict, Verdict
-from oracle.errors import UsageError
+from oracle.errors import UsageError, reason_of
 from oracle.finding_pattern import FindingPattern
 from targets.sglang.release_range import releases_in, spell
 
@@ -45,7 +45,7 @@ def update_known(file: KnownFile, verdict: Verdict, today: datetime.date | None 
         write_whole(file.path, as_toml([*kept, *added], file.comment).encode())
     except OSError as error:
         raise UsageError(
-            f"the known findings {file.path} cannot be written: {error.strerror or error}"
+            f"the known findings {file.path} cannot be written: {reason_of(error)}"
         ) from error
     gone = len(file.entries) - len(kept)
     return f"{file.path}: {len(added)} entries added, {gone} dropped, {len(kept)} kept"
@@ -133,7 +133,7 @@ def _new_entry(
         trace.parent.mkdir(parents=True, exist_ok=True)
         write_whole(trace, Path(saved.trace_file).read_bytes())
     except OSError as error:
-        raise UsageError(f"the trace {trace} cannot be written: {error.strerror}") from error
+        raise UsageError(f"the trace {trace} cannot be written: {reason_of(error)}") from error
     finding = saved.finding
     # As wide as what a campaign reduces once: the same file must accept the same campaign.
     look = FindingPattern(

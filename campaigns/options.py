@@ -12,6 +12,7 @@ import click
 from oracle.errors import UsageError
 from oracle.geometry import LEVELS
 
+LARGEST_SEED = 2**64 - 1
 FUSED, REFERENCE = "fused", "fused:reference"
 
 Function = TypeVar("Function", bound=Callable[..., object])

@@ -94,9 +94,10 @@ def replay(
 
     \b
     Exit codes:
-      0  clean (hazards alone are, without --fail-on hazard)
-      1  findings
-      2  wrong usage, no such target, or a file that is no trace
+      0    clean (hazards alone are, without --fail-on hazard)
+      1    findings
+      2    wrong usage, no such target, a file that is no trace, or one whose every operation was skipped
+      130  interrupted with nothing found
     """
     chosen = chosen_targets(targets, reference=reference)
     program = find_sanitizer() if sanitizer is not None else ""
@@ -106,6 +107,8 @@ def replay(
     codes = []
     with Interruption() as interruption, tempfile.TemporaryDirectory(prefix="kvoracle-") as folder:
         for number, target in enumerate(chosen):
+            if interruption.count:
+                break
             where = Where(
                 target=target,
                 device=device,
@@ -124,6 +127,8 @@ def replay(
                 watch = Sanitizer(program, sanitizer, str(Path(folder) / f"{number}.report"))
             one = _Replay(job, watch, fail_on_hazard=fail_on == "hazard")
             codes.append(one.run(Path(folder), interruption))
+        if interruption.count:
+            codes.append(INTERRUPTED)
     return next((code for code in (USAGE, FINDINGS, INTERRUPTED) if code in codes), CLEAN)
 
 
@@ -141,6 +146,7 @@ class _Replay:
         self._verdict = TargetVerdict(job.where.target, {}, [])
         self._findings: list[Finding] = []
         self._started = False
+        self._calls = 0
 
     def run(self, folder: Path, interruption: Interruption) -> int:
         """Run it to the end and return the exit code."""
@@ -160,9 +166,11 @@ class _Replay:
                 break
             self._hear(event)
         if interruption.count:
-            return INTERRUPTED
-        self._end(event, hangs=hangs)
-        return self._exit_code()
+            # How the process ended says nothing then.
+            self._close(f"interrupted, {self._counts()}")
+        else:
+            self._end(event, hangs=hangs)
+        return self._exit_code(interrupted=interruption.count > 0)
 
     def _hear(self, event: Event) -> None:
         if isinstance(event, Started):
@@ -172,6 +180,8 @@ class _Replay:
             for line in note_lines(self._verdict.target, event.notes):
                 click.echo(line, err=True)
         elif isinstance(event, Replayed):
+            if event.index < len(self._job.trace.operations):
+                self._calls += len(event.lines)
             self._show(event)
         elif isinstance(event, Discovered):
             self._findings.append(event.finding)
@@ -193,10 +203,10 @@ class _Replay:
         # What a sanitizer reports also explains why a process ended.
         if not self._verdict.problem and (hangs or not self._tell_report(ran)) and gone.how:
             self._tell_death(gone, ran, hangs=hangs)
-        if self._verdict.problem:
-            click.echo(f"kvoracle: {' '.join(self._verdict.problem.split())}", err=True)
-        else:
-            click.echo(self._closing_sentence())
+        found = self._verdict.problem or self._findings
+        if not found and not self._calls and self._job.trace.operations:
+            self._verdict.problem = f"nothing was judged on {self._verdict.target}: every operation of the trace was skipped"
+        self._close(self._counts() if self._findings else "clean")
 
     def _tell_report(self, ran: Trace) -> bool:
         """Tell what the sanitizer reported; whether it was anything."""
@@ -228,14 +238,17 @@ class _Replay:
         click.echo(f"{finding.index:4}  {finding.operation:15}  its process ended")
         click.echo(difference_table(finding), nl=False)
 
-    def _closing_sentence(self) -> str:
-        hazards = sum(finding.kind == "hazard" for finding in self._findings)
-        findings = len(self._findings) - hazards
-        if not self._findings:
-            return f"{self._verdict.target}: clean."
-        return f"{self._verdict.target}: findings {findings}, hazards {hazards}."
+    def _close(self, result: str) -> None:
+        if self._verdict.problem:
+            click.echo(f"kvoracle: {' '.join(self._verdict.problem.split())}", err=True)
+        else:
+            click.echo(f"{self._verdict.target}: {result}.")
 
-    def _exit_code(self) -> int:
+    def _counts(self) -> str:
+        hazards = sum(finding.kind == "hazard" for finding in self._findings)
+        return f"findings {len(self._findings) - hazards}, hazards {hazards}"
+
+    def _exit_code(self, *, interrupted: bool) -> int:
         if self._verdict.problem:
             return USAGE
         failing = [
@@ -243,4 +256,6 @@ class _Replay:
             for finding in self._findings
             if self._fail_on_hazard or finding.kind != "hazard"
         ]
-        return FINDINGS if failing else CLEAN
+        if failing:
+            return FINDINGS
+        return INTERRUPTED if interrupted else CLEAN

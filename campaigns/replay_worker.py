@@ -59,6 +59,9 @@ def _replay_relation(trace: Trace, target: Target, tell: Callable[[Event], None]
     """The second run from where it differs from the first, and the finding if the two do not come to the same."""
     related = run_both(trace, target)
     if related is None:
+        if trace.relation:
+            reason = f"not made: {trace.relation} promises nothing of this trace here"
+            tell(Replayed(len(trace.operations), "second run", reason))
         return
     tell(Replayed(related.common, "second run", f"for {trace.relation}: {_sizes(related.other)}"))
     for index, operation in enumerate(related.other.operations[related.common :], related.common):

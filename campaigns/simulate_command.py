@@ -8,9 +8,15 @@ from typing import Literal
 
 import click
 
-from campaigns.fuzz_command import LARGEST_SEED, run_and_show
+from campaigns.fuzz_command import run_and_show
 from campaigns.known_findings import known_file
-from campaigns.options import known_options, laws_only_option, level_option, target_options
+from campaigns.options import (
+    LARGEST_SEED,
+    known_options,
+    laws_only_option,
+    level_option,
+    target_options,
+)
 from campaigns.simulate_options import SimulateOptions
 from oracle.errors import UsageError
 from oracle.geometry import FAMILIES, LARGEST_PAGE_SIZE, LARGEST_SIZE, Family, Level

@@ -23,3 +23,11 @@ class TargetUnavailable(KvoracleError):  # noqa: N818 (the sentence is the messa
 
 class TargetFaultError(KvoracleError):
     """A target of another package does not do as the protocol says: it raised, or gave back what it must not."""
+
+
+def reason_of(error: OSError) -> str:
+    """Why a folder or a file could not be had, as a part of a sentence."""
+    if isinstance(error, FileExistsError):
+        # Raised where a folder is to be made, and a folder that is there already is none of its reasons.
+        return "there is a file of that name, and a folder is needed"
+    return error.strerror or str(error)

@@ -9,7 +9,11 @@ from msgspec import Struct
 
 from oracle.errors import UsageError
 
+LARGEST_SIZE = 1 << 20
+"""The most slots that a pool, or all its parts together, may have."""
 LARGEST_COUNT = 1 << 12
+FEWEST = {"ranks": 2}
+"""Counts that are never one: releases spread pages over two ranks or more."""
 COMPRESSION = 4
 """How many FULL slots share one slot on the device in the hisparse-dsv4 family (§7.2)."""
 
@@ -43,7 +47,7 @@ USED: dict[str, tuple[str, ...]] = {
     "page-interleave": ("ranks",),
     "hybrid-rows": ("window",),
 }
-"""The fields that each family uses, all of them at least 1."""
+"""The fields that each family uses, all of them at least 1, or what ``FEWEST`` says."""
 
 
 def check_family_sizes(family: str, sizes: FamilySizes, size: int, page_size: int) -> None:
@@ -53,10 +57,12 @@ def check_family_sizes(family: str, sizes: FamilySizes, size: int, page_size: in
         value = getattr(sizes, name)
         if name not in used and value:
             raise UsageError(f"the {family} family has no {name}, so it must be 0, not {value}")
-        if name in used and value < 1:
-            raise UsageError(f"the {family} family needs {name} of at least 1, not {value}")
+        least = FEWEST.get(name, 1)
+        if name in used and value < least:
+            raise UsageError(f"the {family} family needs {name} of at least {least}, not {value}")
     if max(sizes.request_slots, sizes.ratio, sizes.ranks) > LARGEST_COUNT:
         raise UsageError(f"request_slots, ratio and ranks are at most {LARGEST_COUNT}")
+    _check_totals(family, sizes, size, page_size)
     if family == "swa-ring" and page_size == 1:
         raise UsageError("the swa-ring family has page sizes above 1")
     if family == "hisparse-dsv4":
@@ -65,6 +71,23 @@ def check_family_sizes(family: str, sizes: FamilySizes, size: int, page_size: in
         raise UsageError(
             f"a rank of the page-interleave family has whole pages, not {size} slots of page size {page_size}"
         )
+
+
+def _check_totals(family: str, sizes: FamilySizes, size: int, page_size: int) -> None:
+    """What an allocator holds or counts is bounded, not only the numbers that it is the product of."""
+    ring = -(-sizes.ring // page_size) * page_size
+    totals = {
+        f"a device of {size} slots with ratio {sizes.ratio}": size * sizes.ratio,
+        f"{sizes.ranks} ranks of {size} slots": size * sizes.ranks,
+        f"a device of {sizes.device_size} slots": sizes.device_size,
+        f"{sizes.request_slots} rings of {sizes.ring} slots": sizes.request_slots * ring,
+        f"a window of {sizes.window} slots": sizes.window,
+    }
+    for what, slots in totals.items():
+        if slots > LARGEST_SIZE:
+            raise UsageError(
+                f"{what} is too large for the {family} family: use at most {LARGEST_SIZE} slots in all"
+            )
 
 
 def _check_compressed(sizes: FamilySizes, page_size: int) -> None:

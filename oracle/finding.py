@@ -57,16 +57,18 @@ class Finding(Struct, frozen=True, kw_only=True):
 def signature(finding: Finding, operations: Sequence[Base]) -> str:
     """What deduplicates a finding: family, kind, quantity, breach and the kinds of the (reduced) operations.
 
-    A name that is fit for a file: at most 100 characters, a digest instead of the tail of a longer one.
+    A name that is fit for a file: at most 100 bytes, a digest instead of the tail of a longer one.
     """
     parts = [finding.family, finding.kind, finding.breach, finding.quantity]
     kinds = [kind_of(operation) for operation in operations]
     name = ".".join([part for part in parts if part] + ["+".join(kinds)])
     name = "".join(letter if letter.isalnum() or letter in "-.+_" else "-" for letter in name)
-    if len(name) <= LONGEST_NAME:
+    # A quantity can hold what a target says, so not only letters of one byte.
+    data = name.encode()
+    if len(data) <= LONGEST_NAME:
         return name
-    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
-    return f"{name[: LONGEST_NAME - 9]}-{digest}"
+    head = data[: LONGEST_NAME - 9].decode(errors="ignore")
+    return f"{head}-{hashlib.sha256(data).hexdigest()[:8]}"
 
 
 class FindingError(KvoracleError):

@@ -12,6 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from oracle.byte_buffer import BandName, Buffer, Grid, check_buffer, grids_of
 from oracle.errors import UsageError
+from oracle.family_sizes import LARGEST_SIZE as LARGEST_SIZE
 from oracle.family_sizes import USED, FamilySizes, check_family_sizes
 
 Family = Literal[
@@ -76,7 +77,6 @@ TWO_POOLS: frozenset[Family] = frozenset({"hybrid-swa", "swa-ring", "hisparse-ds
 
 LEVELS: tuple[Level, ...] = ("off", "warn", "strict")
 
-LARGEST_SIZE = 1 << 20
 LARGEST_PAGE_SIZE = 1 << 12
 
 
@@ -170,6 +170,10 @@ class Geometry(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         if min(caps) < 0 or (any(caps) and not all(caps)):
             raise UsageError(
                 f"static caps are both given or both 0, not {self.size} and {self.size_swa}"
+            )
+        if max(caps) > LARGEST_SIZE:
+            raise UsageError(
+                f"static caps of {self.size} and {self.size_swa} slots are too large: use at most {LARGEST_SIZE}"
             )
         if self.family == "unified-mamba-swa" and not all(caps):
             raise UsageError("the unified-mamba-swa family needs the static caps size and size_swa")

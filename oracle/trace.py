@@ -5,6 +5,7 @@ Guarantees that ``decode_trace`` either gives a trace that can be run or raises 
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
@@ -37,6 +38,8 @@ SCHEMA_VERSION = 1
 MOST_OPERATIONS = 1_000_000
 LARGEST_FILE = 256 << 20
 
+_ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
+
 
 class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything that a run needs. ``callers`` legal: calls that break the contract are skipped; otherwise they are made.
@@ -44,7 +47,7 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ``may_break``: the preconditions (``oracle.legality``) that a caller who is not legal may break, None for all of them;
     calls that break another one are skipped, so that one kind of error can be looked at without the noise of the rest.
     ``note`` says where the trace came from (seed, target, finding); nothing reads it. ``relation``: what a second run, which is
-    made from the trace, has to have in common with the run of the trace itself.
+    made from the trace, has to have in common with the run of the trace itself (of legal callers only).
     """
 
     version: int = SCHEMA_VERSION
@@ -72,7 +75,7 @@ def decode_trace(data: bytes, source: str = "the trace") -> Trace:
     try:
         trace = msgspec.json.decode(data, type=Trace)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{source} is not a trace: {error}") from error
+        raise UsageError(f"{source} is not a trace: {_fault(data, error)}") from error
     if trace.version != SCHEMA_VERSION:
         raise UsageError(
             f"{source} has schema version {trace.version}, and this kvoracle reads version {SCHEMA_VERSION}"
@@ -84,9 +87,31 @@ def decode_trace(data: bytes, source: str = "the trace") -> Trace:
     try:
         trace.geometry.check()
         _check_breaches(trace)
+        _check_relation(trace)
     except UsageError as error:
         raise UsageError(f"{source}: {error}") from error
     return trace
+
+
+def _fault(data: bytes, error: Exception) -> str:
+    """What is wrong with ``data``: the decoder's own words, or plainer ones where a text holds half of a character."""
+    half = _half_character(data) if type(error) is msgspec.DecodeError else ""
+    return f"a text in it has {half}, which is half of a character" if half else str(error)
+
+
+def _half_character(data: bytes) -> str:
+    """The first escape for half of a surrogate pair without the other half right after it, "" where there is none."""
+    first, end = "", 0
+    for escape in _ESCAPE.finditer(data):
+        code = int(escape[1] or b"0", 16)
+        is_second = 0xDC00 <= code < 0xE000
+        if first and is_second and escape.start() == end:
+            first = ""
+        elif first or is_second:
+            return first or escape[0].decode()
+        elif 0xD800 <= code < 0xDC00:
+            first, end = escape[0].decode(), escape.end()
+    return first
 
 
 def _check_breaches(trace: Trace) -> None:
@@ -97,6 +122,14 @@ def _check_breaches(trace: Trace) -> None:
             raise UsageError(
                 f"a caller cannot break {name!r}, which is no precondition that kvoracle knows{advice}"
             )
+
+
+def _check_relation(trace: Trace) -> None:
+    if trace.relation and trace.callers != "legal":
+        raise UsageError(
+            f"the relation {trace.relation} holds for legal callers only, not for {trace.callers} ones: "
+            "change callers, or leave the relation out"
+        )
 
 
 def read_trace(path: Path) -> Trace:

@@ -44,6 +44,8 @@ def make_target(specification: str, *, device: str = "cpu", cache: Path | None =
         return reference
     if _is_sglang(specification):
         adapter = _module("targets.sglang.adapter", specification)
+        if device != "cpu":
+            _check_device(device, specification)
         try:
             release: Target = adapter.make_sglang_target(specification, device=device, cache=cache)
         except (OSError, RuntimeError) as error:
@@ -84,7 +86,7 @@ def known_targets() -> list[KnownTarget]:
 
 def _make_own(specification: str, device: str) -> Target:
     own = _module("targets.eager.target", specification)
-    _check_device(device)
+    _check_device(device, specification)
     if specification == "eager":
         eager: Target = own.EagerTarget(device)
         return eager
@@ -133,13 +135,15 @@ def _module(name: str, specification: str) -> Any:
         ) from missing
 
 
-def _check_device(device: str) -> None:
-    torch = importlib.import_module("torch")
+def _check_device(device: str, specification: str) -> None:
+    torch = _module("torch", specification)
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as refusal:
         reason = str(refusal).splitlines()[0].rstrip(".")
-        raise TargetUnavailable(f"the device {device!r} cannot be used here: {reason}") from refusal
+        raise TargetUnavailable(
+            f"the device {device!r} cannot be used here ({reason}): take cpu, or a torch and a machine that have it"
+        ) from refusal
 
 
 def _entry_points() -> dict[str, EntryPoint]:

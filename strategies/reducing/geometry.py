@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from msgspec import UnsetType
 from msgspec.structs import fields, replace
 
-from oracle.family_sizes import USED, FamilySizes
+from oracle.family_sizes import FEWEST, USED, FamilySizes
 from oracle.geometry import BANDS, LEVELS, Geometry
 from oracle.operations import Operation
 from oracle.trace import Trace
@@ -20,9 +20,6 @@ from strategies.reducing.search import Search
 PAGE_SIZES = (1, 2, 4, 16, 64)
 FEWEST_TRIED = 4
 """Pools of one page up to this many are tried, whatever their size was."""
-
-FEWEST = {"ranks": 2}
-"""Counts that are never one: releases spread pages over two ranks or more."""
 
 SLOT_FIELDS = frozenset(
     {"first", "count", "cut", "shift", "tail", "start_pos", "slots", "behind", "floor", "accepted"}

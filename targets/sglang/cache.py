@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
-from oracle.errors import TargetUnavailable
+from oracle.errors import TargetUnavailable, reason_of
 
 MANIFEST = "manifest.json"
 
@@ -146,6 +146,6 @@ def copy_files(source: Path, files: list[Path], into: Path) -> None:
 
 def _not_writable(cache: Path, error: OSError) -> TargetUnavailable:
     return TargetUnavailable(
-        f"the cache {cache} cannot be written ({error.strerror or error}): "
+        f"the cache {cache} cannot be written ({reason_of(error)}): "
         "name another with --cache or KVORACLE_CACHE"
     )

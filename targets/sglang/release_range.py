@@ -16,6 +16,11 @@ def releases_in(text: str) -> tuple[str, ...]:
     """
     chosen: set[str] = set()
     for part in text.split(","):
+        if not part.strip():
+            raise UsageError(
+                f"{text!r} names no release {'beside a comma' if ',' in text else 'at all'}: "
+                "write one, or a range such as 0.5.14..0.5.20, on each side of a comma"
+            )
         chosen.update(_range(part.strip()))
     return tuple(release for release in RELEASES if release in chosen)
 

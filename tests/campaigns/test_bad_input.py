@@ -35,7 +35,7 @@ BAD = {
     "both budgets": (["fuzz", "eager", "--examples", "1", "--seconds", "1"], "not both"),
     "a negative seed": (["fuzz", "eager", "--seed", "-1"], "--seed"),
     "an unknown thing to fail on": (["fuzz", "eager", "--fail-on", "rain"], "rain"),
-    "an output that is a file": (["fuzz", "eager", "--out", "file"], "file"),
+    "an output that is a file": (["fuzz", "eager", "--out", "file"], "and a folder is needed"),
     "an output below a file": (["fuzz", "eager", "--out", "file/below"], "cannot be written"),
     "a day without requests": (["simulate", "eager", "--requests", "0"], "--requests"),
     "a pool smaller than a page": (["simulate", "eager", "--size", "9"], "use one page to"),
@@ -66,11 +66,16 @@ BAD = {
     "known findings that are none": (["fuzz", "eager", "--known", "file"], "known findings"),
     "an update of nothing": (["fuzz", "eager", "--update-known"], "--known FILE"),
     "a precondition that is none": (["replay", "breach.json", "eager"], "did you mean 'stale'"),
+    "a relation of errors": (["replay", "related.json", "eager"], "for legal callers only"),
     "a release that is none, known": (["fuzz", "eager", "--known", "release.toml"], "'0.1'"),
     "a known trace with a null": (["fuzz", "eager", "--known", "null.toml"], "neither a file nor"),
     "known findings too deep": (["fuzz", "eager", "--known", "deep.toml"], "known findings"),
-    "a bisection over nothing": (["bisect", "trace.json", "--releases", ""], "'' is not among"),
-    "a rediscovery over nothing": (["rediscover", "--releases", ""], "'' is not among"),
+    "a bisection over nothing": (["bisect", "trace.json", "--releases", ""], "no release at all"),
+    "a bisection over a gap": (
+        ["bisect", "trace.json", "--releases", "0.5.10,,0.5.10"],
+        "'0.5.10,,0.5.10' names no release beside a comma",
+    ),
+    "a rediscovery over nothing": (["rediscover", "--releases", ""], "no release at all"),
     "an output without a name": (["fuzz", "eager", "--out", ""], "it is empty"),
     "a trace without a name": (["replay", "", "eager"], "it is empty"),
     "a fetch to no name": (["fetch", "sglang==0.5.23", "--into", ""], "it is empty"),
@@ -106,6 +111,8 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(
     )
     breach = msgspec.structs.replace(trace, may_break=("stail",))
     Path("breach.json").write_bytes(encode_trace(breach))
+    related = msgspec.structs.replace(trace, relation="grouped")
+    Path("related.json").write_bytes(encode_trace(related))
     Path("release.toml").write_text(KNOWN.format(target="sglang==0.1", trace="trace.json"))
     Path("null.toml").write_text(KNOWN.format(target="eager", trace="\\u0000"))
     Path("deep.toml").write_text("a = " + "[" * 100_000)

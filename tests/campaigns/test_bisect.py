@@ -60,6 +60,20 @@ def test_a_trace_that_always_passes_has_no_first_bad_release() -> None:
     assert conclusions(row) == ["first bad: none, it passes on 0.5.18, 0.5.20"]
 
 
+@pytest.mark.parametrize(
+    ("statuses", "why"),
+    [
+        ({"r17": "problem", "r18": "problem"}, "could be judged"),
+        ({"r17": "unsupported", "r18": "problem"}, "could be judged"),
+        ({"r17": "unsupported"}, "has what the trace calls"),
+    ],
+)
+def test_where_no_release_was_judged_none_is_said_to_pass(
+    statuses: dict[str, Status], why: str
+) -> None:
+    assert conclusions(results(**statuses)) == [f"first bad: not known, no release {why}"]
+
+
 def test_a_trace_that_fails_again_changes_three_times() -> None:
     row = results(r17="fail", r18="pass", r19="fail")
     assert [(change.bad, change.release) for change in changes(row)] == [

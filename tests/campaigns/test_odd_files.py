@@ -12,10 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 from campaigns.command_line import main
-from campaigns.output_folder import OutputFolder, write_whole
+from campaigns.output_folder import OutputFolder, folder_name, write_whole
 from oracle.errors import UsageError
+from oracle.finding import Finding, signature
 from oracle.geometry import Geometry
-from oracle.trace import LARGEST_FILE, Trace, encode_trace, read_trace
+from oracle.operations import Alloc
+from oracle.trace import LARGEST_FILE, Trace, decode_trace, encode_trace, read_trace
 
 
 def test_a_pipe_is_written_into_and_stays_a_pipe(tmp_path: Path) -> None:
@@ -81,6 +83,113 @@ def test_a_trace_may_come_through_a_pipe(tmp_path: Path) -> None:
 def test_a_folder_whose_name_is_too_long_is_refused() -> None:
     with pytest.raises(UsageError, match="cannot be written"):
         OutputFolder(Path("a" * 300), ["eager"])
+
+
+@pytest.mark.parametrize(
+    "targets",
+    [
+        ("sglang@/tmp/a/b", "sglang@/tmp/a-b"),
+        ("sglang@/tmp/A b", "sglang@/tmp/a b"),
+        ("sglang@/tmp/é", "sglang@/tmp/è"),
+        ("sglang@/" + "long/" * 60 + "a", "sglang@/" + "long/" * 60 + "b"),
+        ("sglang@/" + "ü" * 300, "sglang@/\udcff"),
+        ("mutant:one", folder_name("mutant:one")),
+        ("..", "."),
+        ("p" * 300, "p" * 301),
+    ],
+)
+def test_each_target_has_a_folder_of_its_own(targets: tuple[str, str], tmp_path: Path) -> None:
+    folder = OutputFolder(tmp_path / "out", list(targets))
+    files = [folder.file(target, "finding.json") for target in targets]
+    for file, target in zip(files, targets, strict=True):
+        write_whole(file, target.encode(errors="surrogatepass"))
+    assert [file.read_bytes() for file in files] == [
+        target.encode(errors="surrogatepass") for target in targets
+    ]
+    assert {file.parent.parent for file in files} == {tmp_path / "out"}
+    assert len({file.parent.name.lower() for file in files}) == 2, "some systems know no case"
+
+
+@pytest.mark.parametrize("target", ["eager", "sglang", "sglang==0.5.23", "sglang==0.5.10.post1"])
+def test_a_plain_target_names_its_folder(target: str) -> None:
+    assert folder_name(target) == target
+
+
+TEXT = b'{"geometry": {"family": "token", "size": 8}, "note": "%s"}'
+
+
+@pytest.mark.parametrize(
+    ("escaped", "half"),
+    [
+        (rb"\ud800", r"\ud800"),
+        (rb"\ud800x", r"\ud800"),
+        (rb"\udc00", r"\udc00"),
+        (rb"\ud800\ud800", r"\ud800"),
+        (rb"\ud83d\ude00\n\udc01", r"\udc01"),
+        (rb"\ud83d \ude00", r"\ud83d"),
+        (rb"\\\ud800", r"\ud800"),
+    ],
+)
+def test_half_a_character_in_a_note_is_named(escaped: bytes, half: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        decode_trace(TEXT % escaped)
+    sentence = f"the trace is not a trace: a text in it has {half}, which is half of a character"
+    assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize("escaped", [rb"\u12", rb"\\ud800\u12", rb"\ud83d\ude00\u12"])
+def test_what_is_wrong_in_another_way_is_said_as_it_is(escaped: bytes) -> None:
+    with pytest.raises(UsageError, match="unicode escape"):
+        decode_trace(TEXT % escaped)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")
+@pytest.mark.parametrize(
+    ("arguments", "streams", "said"),
+    [
+        ("targets", ">/dev/full", "kvoracle: standard output cannot be written: No space"),
+        ("nonsense", "2>/dev/full", ""),
+        ("targets", ">/dev/full 2>&1", ""),
+    ],
+)
+def test_a_full_disk_behind_the_output_is_no_finding(
+    arguments: str, streams: str, said: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" -m campaigns {arguments} {streams}', sys.executable],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2, "1 would mean findings"
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == bool(said)
+
+
+def _finding(quantity: str, target: str = "eager") -> Finding:
+    return Finding(
+        family="token",
+        kind="crash",
+        quantity=quantity,
+        index=0,
+        operation="alloc",
+        method="alloc",
+        expected="no such exception",
+        got="",
+        target=target,
+    )
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "日", "𝕏"])
+def test_a_signature_fits_whatever_a_target_says(letter: str, tmp_path: Path) -> None:
+    names = {signature(_finding("crash:" + letter * count), (Alloc(),)) for count in (300, 301)}
+    assert len(names) == 2
+    for name in names:
+        (tmp_path / f"{name}.json").touch()
+        assert len(name.encode()) <= 100
+        assert name.startswith(f"token.crash.crash-{letter}")
 
 
 @pytest.mark.parametrize("place", ["loop", "a" * 300, "~nobody-of-that-name/x"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from hypothesis import Phase, settings
 from hypothesis import seed as with_seed
 from hypothesis.stateful import run_state_machine_as_test
 
+from campaigns.output_folder import folder_name
 from oracle.finding import Finding, FindingError, signature
 from oracle.geometry import Family, Level
 from oracle.lockstep import Session, run_trace
@@ -62,12 +64,14 @@ def fuzz(
 def report(reduction: Reduction, folder: Path) -> str:
     """What a person needs: the finding, its trace, and the command that replays it from the file that is written."""
     finding = reduction.finding
+    folder = folder / folder_name(finding.target)
+    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{signature(finding, reduction.trace.operations)}.json"
     data = encode_trace(reduction.trace)
     path.write_bytes(data)
     lines = [finding.sentence(), f"reduced in {reduction.runs} runs to:"]
     lines += [f"  {operation!r}" for operation in reduction.trace.operations]
-    lines += [data.decode().rstrip(), f"kvoracle replay {path} {finding.target}"]
+    lines += [data.decode().rstrip(), shlex.join(["kvoracle", "replay", str(path), finding.target])]
     return "\n".join(lines)
 
 

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from campaigns.options import LARGEST_SEED
+from campaigns.output_folder import folder_name
+
 ROOT = Path(__file__).parents[2]
 MUTANT = "mutant:capacity-off-by-one"
 KNOWN = """
@@ -42,6 +45,7 @@ def test_a_fault_fails_with_its_trace_and_a_known_one_does_not(tmp_path: Path) -
     assert failed.returncode == 1, failed.stdout + failed.stderr
     assert f"on {MUTANT}: expected" in failed.stdout
     assert f"kvoracle replay {tmp_path}" in failed.stdout
+    assert f"/{folder_name(MUTANT)}/" in failed.stdout, "another target has the same signatures"
     known = tmp_path / "known.toml"
     known.write_text(KNOWN)
     passed = _fuzz(tmp_path, MUTANT, "--fuzz-known", str(known))
@@ -58,3 +62,14 @@ def test_a_file_of_known_findings_that_is_none_is_one_sentence(tmp_path: Path) -
         assert run.returncode == 4, said
         assert str(file) in said
         assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("seed", ["-1", str(LARGEST_SEED + 1), "one"])
+def test_a_seed_that_the_command_refuses_is_refused(
+    seed: str, pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = pytestconfig._parser
+    with pytest.raises(pytest.UsageError, match=f"--fuzz-seed: a seed is .* not '{seed}'"):
+        parser.parse([f"--fuzz-seed={seed}"])
+    good = parser.parse([f"--fuzz-seed={LARGEST_SEED}"])
+    assert good.fuzz_seed == LARGEST_SEED

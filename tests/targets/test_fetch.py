@@ -135,6 +135,8 @@ def test_a_cache_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(TargetUnavailable, match=r"cannot be written .* KVORACLE_CACHE"):
         fetch_release("0.5.23", tmp_path / "file" / "cache")
+    with pytest.raises(TargetUnavailable, match=r"file of that name.* KVORACLE_CACHE"):
+        fetch_release("0.5.23", tmp_path / "file")
 
 
 def test_a_folder_that_is_no_entry_is_named_and_left_alone(tmp_path: Path) -> None:

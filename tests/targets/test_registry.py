@@ -49,9 +49,10 @@ def test_an_unknown_specification_is_one_sentence_with_advice(
     assert "\n" not in sentence
 
 
-def test_a_device_that_is_not_there_is_one_sentence() -> None:
-    with pytest.raises(TargetUnavailable, match="the device 'cuda:99'") as refused:
-        make_target("eager", device="cuda:99")
+@pytest.mark.parametrize("specification", ["eager", "sglang==0.5.23"])
+def test_a_device_that_is_not_there_is_one_sentence(specification: str) -> None:
+    with pytest.raises(TargetUnavailable, match=r"the device 'cuda:99'.*: take cpu, or") as refused:
+        make_target(specification, device="cuda:99")
     assert "\n" not in str(refused.value)
 
 
