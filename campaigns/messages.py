@@ -5,7 +5,7 @@ Guarantees that every message survives the way through a pipe. A job goes to a c
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 from msgspec import Struct
@@ -114,6 +114,8 @@ class ReplayJob(Struct, frozen=True, kw_only=True, tag="replay"):
 
 ExportFormat = Literal["script", "pytest", "markdown"]
 """A program, a test, or a bug report with the program in it."""
+
+EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 
 
 class ExportJob(Struct, frozen=True, kw_only=True, tag="export"):
