@@ -42,6 +42,8 @@ class Misbehaving(EagerTarget):
             self.versions = None
 
     def apply(self, call):
+        if self.argument == "exits":
+            sys.exit(0)
         if self.argument == "leaves-a-thread":
             self.leave(os.getpid())
             threading.Thread(target=time.sleep, args=(1000,)).start()
