@@ -63,6 +63,10 @@ class Misbehaving(EagerTarget):
                 os._exit(7)
             if self.argument == "raises":
                 raise LookupError("the adapter is broken")
+            if self.argument == "raises-what-has-no-encoding":
+                raise RuntimeError(chr(0xD800) + " is no character")
+            if self.argument == "raises-at-length":
+                raise RuntimeError("x" * 3000)
             if self.argument == "answers-nothing":
                 return None
             if self.argument == "answers-words":
