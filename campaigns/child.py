@@ -1,7 +1,7 @@
 """A child process as its parent sees it: started with a job, heard through a queue, ended kindly or at once.
 
-Guarantees that the queue gets every event of the child, and after them exactly one ``Gone``, however the child ended. The
-child is out of reach of Ctrl-C, which reaches the parent only.
+Guarantees that the queue gets every event of the child, and after them exactly one ``Gone``, however the child ended, and that
+nothing in the child's process group outlives it. The child is out of reach of Ctrl-C, which reaches the parent only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from time import monotonic
 import msgspec
 
 import campaigns
-from campaigns.deaths import name_of_end
+from campaigns.deaths import EARLY_END, name_of_end
 from campaigns.messages import Ended, Event, Job, decode_event, encode_line
 from campaigns.sanitizer import Sanitizer
 
@@ -102,9 +102,13 @@ class Child:
             ended = isinstance(event, Ended)
             self._heard_at = monotonic()
             self._inbox.put((self, event))
+            if ended:
+                # A process that the target forked may hold the pipe open for ever.
+                break
         code = self._process.wait()
+        self.kill()
         self.ask_to_stop()
-        how = "" if ended else name_of_end(code) or "an early end"
+        how = "" if ended else name_of_end(code) or EARLY_END
         self._inbox.put((self, Gone(how, self._last_words())))
 
     def _last_words(self) -> str:

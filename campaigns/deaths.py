@@ -13,6 +13,9 @@ from oracle.operations import kind_of
 from oracle.trace import Trace
 from targets.lost_device import NAME_BY_EXIT_CODE
 
+EARLY_END = "an early end"
+"""The name of an end with exit code 0 before all was done."""
+
 
 def name_of_end(code: int) -> str:
     """``SIGSEGV``, ``exit code 3`` or ``illegal memory access`` for the exit code of a process (negative: a signal); "" for 0."""

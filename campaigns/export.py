@@ -21,7 +21,7 @@ from campaigns.export_run import run_script
 from campaigns.export_story import Step, Story, tell
 from campaigns.export_templates import IMPORTS_HERE, helpers_for, imports_for, render_template
 from campaigns.export_unified_build import unified_functions
-from campaigns.messages import ExportFormat
+from campaigns.messages import EXPORT_FORMATS, ExportFormat
 from campaigns.output_folder import write_whole
 from oracle.errors import UsageError
 from oracle.finding import Finding, signature
@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from oracle.target import Target
     from oracle.trace import Trace
 
-__all__ = ["FORMATS", "render", "run_script", "write_script"]
-
-FORMATS: tuple[ExportFormat, ...] = ("script", "pytest", "markdown")
+__all__ = ["render", "run_script", "write_script"]
 
 LEVEL_MEANINGS = {
     "off": "a broken invariant says nothing",
@@ -63,8 +61,8 @@ def render(
     twice, on ``made`` where the target was made before (a process has one release). ``file_name`` is the name that the
     text tells people to run. Raises ``UsageError`` and ``TargetUnavailable``.
     """
-    if format not in FORMATS:
-        raise UsageError(f"there is no export format {format!r}: use {', '.join(FORMATS)}")
+    if format not in EXPORT_FORMATS:
+        raise UsageError(f"there is no export format {format!r}: use {', '.join(EXPORT_FORMATS)}")
     story, program = _told(trace, target, finding, session, made)
     spare = program.second.spare if program.second else 0
     build = make_build(target, trace.geometry, trace.mode, spare)

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from campaigns.child import Gone
 from campaigns.child_pool import run_jobs
-from campaigns.export import FORMATS, run_script
+from campaigns.export_run import run_script
 from campaigns.interruption import Interruption
 from campaigns.lane import problem_of
 from campaigns.messages import (
+    EXPORT_FORMATS,
     Broken,
     Event,
     Exported,
@@ -41,7 +42,7 @@ SHOWN = {
 @click.option(
     "--format",
     "form",
-    type=click.Choice(FORMATS),
+    type=click.Choice(EXPORT_FORMATS),
     default="script",
     show_default=True,
     help="A program, a pytest file, or a bug report with the program in it.",

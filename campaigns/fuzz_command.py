@@ -174,12 +174,15 @@ def run_and_show(
     options: CampaignOptions, form: Literal["text", "json"], *, update_known: bool
 ) -> int:
     """Run a campaign, print its verdict, write the file of known findings anew if that is wanted, and return the exit code."""
-    verdict = run_campaign(options, talks=form == "text")
-    code = show_verdict(verdict, form)
-    if update_known and options.known is not None and code in (CLEAN, FINDINGS):
-        click.echo(update_file(options.known, verdict), err=True)
-        return FINDINGS if verdict.has_expired() else CLEAN
-    return code
+    with Interruption() as interruption:
+        with Progress(first_line(options), talks=form == "text") as progress:
+            verdict = FuzzRun(options, progress, interruption).run()
+        interruption.report_begins()
+        code = show_verdict(verdict, form)
+        if update_known and options.known is not None and code in (CLEAN, FINDINGS):
+            click.echo(update_file(options.known, verdict), err=True)
+            return FINDINGS if verdict.has_expired() else CLEAN
+        return code
 
 
 def _chosen(named: tuple[Family | Literal["all"], ...]) -> tuple[Family, ...]:
@@ -187,12 +190,6 @@ def _chosen(named: tuple[Family | Literal["all"], ...]) -> tuple[Family, ...]:
         return FAMILIES
     chosen = (family for name in named for family in (ALL_FAMILIES if name == "all" else (name,)))
     return tuple(dict.fromkeys(chosen))
-
-
-def run_campaign(options: CampaignOptions, *, talks: bool) -> Verdict:
-    """Run a campaign to its end, or until the person stops it."""
-    with Interruption() as interruption, Progress(first_line(options), talks=talks) as progress:
-        return FuzzRun(options, progress, interruption).run()
 
 
 def show_verdict(verdict: Verdict, form: Literal["text", "json"]) -> int:

@@ -5,7 +5,7 @@ Guarantees that every message survives the way through a pipe. A job goes to a c
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 from msgspec import Struct
@@ -13,6 +13,7 @@ from msgspec import Struct
 from oracle.finding import Finding
 from oracle.finding_pattern import FindingPattern, matches_any
 from oracle.geometry import Family, Geometry, Level
+from oracle.quoting import encodable
 from oracle.trace import Callers, Trace
 from strategies.serving.workload import Workload
 
@@ -114,6 +115,8 @@ class ReplayJob(Struct, frozen=True, kw_only=True, tag="replay"):
 
 ExportFormat = Literal["script", "pytest", "markdown"]
 """A program, a test, or a bug report with the program in it."""
+
+EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 
 
 class ExportJob(Struct, frozen=True, kw_only=True, tag="export"):
@@ -320,8 +323,23 @@ _EVENTS: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 def encode_line(message: Job | Event) -> bytes:
-    """The message as one line, with its newline."""
-    return _ENCODER.encode(message) + b"\n"
+    """The message as one line, with its newline. Text that no encoding has is spelt out, whoever said it."""
+    try:
+        return _ENCODER.encode(message) + b"\n"
+    except UnicodeEncodeError:
+        plain = msgspec.to_builtins(message, enc_hook=str)
+        return _ENCODER.encode(_encodable(plain)) + b"\n"
+
+
+def _encodable(plain: Any) -> Any:
+    """Values of lists, dictionaries and scalars, with every text in them fit to be encoded."""
+    if isinstance(plain, str):
+        return encodable(plain)
+    if isinstance(plain, dict):
+        return {_encodable(key): _encodable(value) for key, value in plain.items()}
+    if isinstance(plain, list | tuple):
+        return [_encodable(value) for value in plain]
+    return plain
 
 
 def decode_job(line: bytes) -> Job:

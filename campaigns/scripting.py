@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from campaigns.export import render
 from campaigns.messages import Where
 from oracle.errors import KvoracleError, UsageError
 from oracle.finding import Finding, signature
@@ -20,6 +19,9 @@ from targets.sglang.releases import is_specification, parse
 
 def script_of(trace: Trace, target: Target, finding: Finding, session: Session) -> tuple[str, str]:
     """The source of the script, and why there is none ("" when there is). ``session`` ran the trace on ``target`` and kept its records."""
+    # Rendering brings torch along, which only the process that runs the target needs.
+    from campaigns.export import render
+
     name = f"{signature(finding, trace.operations)}.py"
     try:
         check_scriptable(target)

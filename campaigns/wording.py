@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from oracle.call import Call
 from oracle.observation import Outcome
+from oracle.quoting import quote
 
 MOST_RUNS = 6
 _ANSWERING = frozenset(
@@ -32,7 +33,7 @@ _LENGTHS = ("prefix_lens", "seq_lens", "last_loc")
 
 def one_line(error: Exception) -> str:
     """What an exception says, with its kind, as one line."""
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return f"{type(error).__name__}: {quote(' '.join(str(error).split()))}"
 
 
 def shorten(slots: Sequence[int]) -> str:

@@ -1,7 +1,8 @@
 """The child process in which one target runs: a job comes in on standard input, events go out on standard output.
 
 Guarantees one target, so one SGLang release, in a process; that whatever the target prints does not disturb the events;
-and that the child ends when its standard input is closed, so that none outlives the main process. Run as
+that the child ends once it has told its end, whatever threads the target started; and that it ends when its standard input is
+closed, so that none outlives the main process. Run as
 ``python -m campaigns.worker``.
 """
 
@@ -12,9 +13,11 @@ import sys
 import threading
 import traceback
 from pathlib import Path
+from time import monotonic, sleep
 from typing import BinaryIO
 
 from campaigns.budget import share_examples
+from campaigns.leaving import leave, leave_because_of
 from campaigns.messages import (
     Broken,
     DeathJob,
@@ -35,6 +38,12 @@ from campaigns.messages import (
 from campaigns.wording import one_line
 from oracle.errors import KvoracleError, TargetFaultError, UsageError
 from oracle.target import Target
+
+SECONDS_TO_FINISH = 60.0
+"""How long a child may go on after its standard input was closed: longer than the main process waits for it."""
+POLLED = 0.2
+ABANDONED = 70
+"""The exit code of a child that could not finish in time."""
 
 
 class Worker:
@@ -173,21 +182,35 @@ def keep_journal(where: Where) -> None:
 
 
 def main() -> None:
-    """Read one job from standard input, do it, and exit."""
+    """Read one job from standard input, do it, and leave."""
     events = os.fdopen(os.dup(1), "wb")
     # What a release prints must not end up among the events.
     os.dup2(2, 1)
     job = decode_job(sys.stdin.buffer.readline())
     interrupted = threading.Event()
-    threading.Thread(target=_watch_input, args=(interrupted,), daemon=True).start()
-    Worker(events, interrupted).do(job)
+    parent = os.getppid()
+    threading.Thread(target=_watch_input, args=(interrupted, parent), daemon=True).start()
+    try:
+        Worker(events, interrupted).do(job)
+    except BaseException as end:  # noqa: BLE001 (a target may raise what it likes: that is how the process ends)
+        leave_because_of(end)
+    if isinstance(job, ReplayJob) and job.sanitized:
+        # The tool looks once more when the interpreter ends by itself.
+        return
+    # An interpreter would wait for the threads that the target left.
+    leave()
 
 
-def _watch_input(interrupted: threading.Event) -> None:
+def _watch_input(interrupted: threading.Event, parent: int) -> None:
     # A read through sys.stdin would hold its lock when the interpreter ends.
     while os.read(0, 4096):
         pass
     interrupted.set()
+    deadline = monotonic() + SECONDS_TO_FINISH
+    # Without the main process nobody hears what is still to be told.
+    while monotonic() < deadline and os.getppid() == parent:
+        sleep(POLLED)
+    leave(ABANDONED)
 
 
 if __name__ == "__main__":

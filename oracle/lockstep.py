@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import ClassVar, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from oracle.call import Call
 from oracle.caller import Caller, Plan, Planned
@@ -25,6 +26,7 @@ from oracle.laws.made_call import MadeCall
 from oracle.observation import Outcome, Snapshot
 from oracle.operations import Base, kind_of
 from oracle.prediction import Prediction, make_prediction
+from oracle.quoting import quote
 from oracle.target import Target
 from oracle.trace import Callers, Trace
 from oracle.unified_observation import AnySnapshot
@@ -162,7 +164,7 @@ class Session:
         outcome: Outcome | None = None
         for lane in self._lanes:
             start = perf_counter()
-            got = lane.target.apply(call)
+            got = _with_short_message(lane.target.apply(call))
             after = lane.target.snapshot()
             self.seconds.target += perf_counter() - start
             if self.records is not None:
@@ -338,6 +340,12 @@ def _next_call(plan: Plan, outcome: Outcome) -> Planned | None:
         return plan.send(outcome)
     except StopIteration:
         return None
+
+
+def _with_short_message(outcome: Outcome) -> Outcome:
+    if not outcome.message:
+        return outcome
+    return replace(outcome, message=quote(outcome.message))
 
 
 def _common_contract(targets: Sequence[Target], geometry: Geometry) -> Contract:

@@ -18,6 +18,7 @@ from oracle.contract import Contract
 from oracle.errors import KvoracleError, TargetFaultError
 from oracle.geometry import BANDS, Geometry, Mode
 from oracle.observation import Outcome, Snapshot
+from oracle.quoting import quote
 from oracle.target import Target
 from oracle.unified_observation import AnySnapshot, UnifiedSnapshot
 
@@ -74,7 +75,7 @@ class ForeignTarget:
             raise
         except Exception as error:
             place = extract_tb(error.__traceback__)[-1]
-            words = " ".join(str(error).split())
+            words = quote(" ".join(str(error).split()))
             raise self._fault(
                 f"raised {type(error).__name__} in its {member} "
                 f"({Path(place.filename).name}, line {place.lineno}): {words}"
@@ -92,7 +93,7 @@ class ForeignTarget:
             else:
                 msgspec.convert(given, wanted)
         except (msgspec.ValidationError, TypeError) as error:
-            raise self._fault(f"gave a {member!r} that is none: {error}") from error
+            raise self._fault(f"gave a {member!r} that is none: {quote(str(error))}") from error
         return given
 
     def _fault(self, what: str) -> TargetFaultError:

@@ -99,6 +99,6 @@ def _end_if_lost(message: str) -> None:
 
 def _end(loss: DeviceLoss, message: str) -> NoReturn:
     line = message.strip().splitlines()[0]
-    os.write(2, f"\n{line}\n".encode())
+    os.write(2, f"\n{line}\n".encode(errors="backslashreplace"))
     # Whatever would run on the way out, down to freeing a tensor, asks the lost device.
     os._exit(loss.exit_code)

@@ -13,6 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oracle.errors import TargetUnavailable, UsageError
+from oracle.quoting import quote
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,7 +115,7 @@ def _make_foreign(
     except Exception as failure:
         raise TargetUnavailable(
             f"the target {entry_point.name!r} comes from {entry_point.value}, "
-            f"which cannot be imported: {type(failure).__name__}: {failure}"
+            f"which cannot be imported: {type(failure).__name__}: {quote(str(failure))}"
         ) from failure
     foreign: Target = _module("targets.foreign", specification).ForeignTarget(
         specification, lambda: make(argument, device)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oracle.errors import KvoracleError, TargetUnavailable
+from oracle.quoting import quote
 from targets.sglang.checkout import find_package, version_of
 from targets.sglang.finder import GENUINE, OutsideImports, SglangFinder
 from targets.sglang.kernel_choice import STAND_IN, chosen_kernels
@@ -77,7 +78,7 @@ def import_release(root: Path, *, device: str = "cpu", keep_bytecode: bool = Fal
         if isinstance(error, KvoracleError):
             raise
         raise TargetUnavailable(
-            f"the allocators of {package} cannot be imported: {type(error).__name__}: {error}"
+            f"the allocators of {package} cannot be imported: {type(error).__name__}: {quote(str(error))}"
         ) from error
     _imported = release
     return release

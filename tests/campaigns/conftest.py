@@ -16,6 +16,7 @@ MISBEHAVING = """
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -41,6 +42,20 @@ class Misbehaving(EagerTarget):
             self.versions = None
 
     def apply(self, call):
+        if self.argument == "exits":
+            sys.exit(0)
+        if self.argument == "leaves-a-thread":
+            self.leave(os.getpid())
+            threading.Thread(target=time.sleep, args=(1000,)).start()
+        if self.argument == "leaves-a-process":
+            child = os.fork()
+            if child == 0:
+                time.sleep(1000)
+                os._exit(0)
+            self.leave(child)
+        if self.argument == "never-answers":
+            Path("asked").touch()
+            time.sleep(1000)
         if call.method == "alloc_decode":
             if self.argument == "dies":
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -48,6 +63,10 @@ class Misbehaving(EagerTarget):
                 os._exit(7)
             if self.argument == "raises":
                 raise LookupError("the adapter is broken")
+            if self.argument == "raises-what-has-no-encoding":
+                raise RuntimeError(chr(0xD800) + " is no character")
+            if self.argument == "raises-at-length":
+                raise RuntimeError("x" * 3000)
             if self.argument == "answers-nothing":
                 return None
             if self.argument == "answers-words":
@@ -65,6 +84,10 @@ class Misbehaving(EagerTarget):
         if self.lost:
             return Outcome(error="crash:AcceleratorError", message=self.lost)
         return super().apply(call)
+
+    def leave(self, process):
+        with Path("left").open("a") as file:
+            print(process, file=file)
 
     def snapshot(self):
         self.fail_if_lost()

@@ -8,10 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.deaths import name_of_end
+from campaigns.death_worker import NO_SCRIPT, shorten_death
+from campaigns.deaths import death_finding, name_of_end
+from campaigns.messages import DeathJob, Event, Reduced, Where
+from campaigns.worker import keep_journal
+from oracle.call import Call
 from oracle.geometry import Geometry
-from oracle.operations import Alloc, Decode, kind_of
+from oracle.lockstep import Session
+from oracle.observation import Outcome
+from oracle.operations import Alloc, Decode, Release, kind_of
 from oracle.trace import Trace, encode_trace, read_trace
+from targets.reference import ReferenceTarget
 from tests.campaigns.conftest import RunCommand
 
 FEW = ("--callers", "legal", "--examples", "12", "--seed", "3", "--format", "json")
@@ -31,6 +38,55 @@ def test_a_dead_process_is_a_crash_with_a_short_trace(command: RunCommand, tmp_p
         assert len(trace.operations) == 2, "a row, and its next token"
         assert kind_of(trace.operations[-1]) == "decode"
         assert "exit code 7" in trace.note
+
+
+class Unusual(BaseException):
+    """What no target should raise."""
+
+
+@pytest.mark.parametrize(
+    ("end", "named"),
+    [
+        (SystemExit(0), "an early end"),
+        (SystemExit("no more"), "exit code 1"),
+        (KeyboardInterrupt(), "SIGINT"),
+        (Unusual("!"), "exit code 1"),
+    ],
+)
+def test_whatever_ends_a_process_is_made_short(
+    end: BaseException, named: str, tmp_path: Path
+) -> None:
+    class Ending(ReferenceTarget):
+        def apply(self, call: Call) -> Outcome:
+            raise end
+
+    geometry = Geometry(family="token", size=16)
+    trace = Trace(geometry=geometry, operations=(Alloc(), Release(), Alloc(), Alloc()))
+    found = death_finding("ending", {}, "token", trace, named)
+    job = DeathJob(
+        where=Where(target="ending", journal=str(tmp_path / "journal")),
+        finding=found,
+        trace=trace,
+        laws_only=False,
+    )
+    told: list[Event] = []
+    keep_journal(job.where)
+    try:
+        shorten_death(job, Ending(), told.append, lambda: False)
+    finally:
+        Session.journal = None
+    (reduced,) = [event for event in told if isinstance(event, Reduced)]
+    assert reduced.remark == NO_SCRIPT
+    assert reduced.finding.quantity == f"process {named}"
+    assert len(reduced.trace.operations) == 1
+
+
+def test_a_target_that_exits_is_reported_with_a_short_trace(command: RunCommand) -> None:
+    few = ("--family", "token", "--callers", "legal", "--examples", "1")
+    done = command("fuzz", "misbehaving:exits", *few)
+    assert done.returncode == 1, done.stderr
+    assert "crash: process an early end at operation 0" in done.stdout
+    assert f"remark  {NO_SCRIPT}" in done.stdout
 
 
 def test_a_target_whose_making_ends_the_process_cannot_be_judged(command: RunCommand) -> None:

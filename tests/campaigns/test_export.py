@@ -11,8 +11,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from campaigns.export import FORMATS, render, run_script, write_script
+from campaigns.export import render, run_script, write_script
 from campaigns.export_run import ScriptRunner
+from campaigns.messages import EXPORT_FORMATS
 from oracle.errors import UsageError
 from oracle.geometry import Geometry
 from oracle.lockstep import run_trace
@@ -157,7 +158,7 @@ def test_the_bug_report_is_as_it_was() -> None:
     assert report == SNAPSHOT.read_text(), "set UPDATE_SNAPSHOTS=1 to accept the new report"
 
 
-@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("format_", EXPORT_FORMATS)
 def test_an_export_is_the_same_each_time(format_: Any) -> None:
     first = render(SEGMENTED, "eager", format=format_)
     assert first == render(SEGMENTED, "eager", format=format_)

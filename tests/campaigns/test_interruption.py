@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.campaigns.conftest import ROOT
 
 
@@ -111,6 +113,58 @@ def test_ctrl_c_while_the_command_is_imported_is_no_traceback(tmp_path: Path) ->
     )
     assert done.returncode == 130
     assert done.stdout + done.stderr == ""
+
+
+AT_ODD_TIMES = """
+import atexit, os, signal, sys
+from campaigns import fuzz_command
+from campaigns.start import main
+
+presses, render = sys.argv.pop(1), fuzz_command.render
+
+def press():
+    os.kill(os.getpid(), signal.SIGINT)
+
+def pressed(*arguments):
+    for _ in range(presses.count("p")):
+        press()
+    return render(*arguments)
+
+fuzz_command.render = pressed
+if "e" in presses:
+    atexit.register(press)
+main()
+"""
+
+
+def _run_pressed(presses: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A campaign with a Ctrl-C for each ``p`` while the report is printed and for an ``e`` at the end of the interpreter."""
+    few = ("--family", "token", "--callers", "legal", "--examples", "1")
+    return subprocess.run(
+        [sys.executable, "-c", AT_ODD_TIMES, presses, "fuzz", "oracle", *few],
+        cwd=folder,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("presses", ["", "p", "e", "pe"])
+def test_ctrl_c_during_and_after_the_report_takes_nothing_from_it(
+    presses: str, tmp_path: Path
+) -> None:
+    done = _run_pressed(presses, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Clean in 1 trace" in done.stdout
+    assert "Traceback" not in done.stderr
+    assert "KeyboardInterrupt" not in done.stderr
+
+
+def test_whoever_insists_need_not_wait_for_the_report(tmp_path: Path) -> None:
+    done = _run_pressed("pp", tmp_path)
+    assert done.returncode == 130, done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_ctrl_c_with_nothing_found_is_130(environment: dict[str, str], tmp_path: Path) -> None:
