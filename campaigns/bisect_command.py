@@ -24,7 +24,7 @@ from oracle.trace import Trace, read_trace
 from targets.sglang.kernel_choice import chosen_kernels
 
 
-@click.command()
+@click.command(short_help="Find the first release on which a saved trace fails.")
 @click.argument("trace", type=NamedPath(path_type=Path))
 @click.option("--releases", help="Which: 0.5.14..0.5.20, or several with commas (default: all).")
 @level_option(None, "How the allocator's invariants speak (default: as the trace says).")

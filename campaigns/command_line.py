@@ -120,7 +120,7 @@ def main() -> None:
     kvoracle replay FILE.json sglang==0.5.23    run a saved trace, operation by operation
     kvoracle export FILE.json --target eager    make a program of it that needs no kvoracle
 
-    Exit codes everywhere: 0 clean, 1 findings, 2 wrong usage or environment.
+    Exit codes of whatever judges: 0 clean, 1 findings, 2 wrong usage or environment.
     """
     check_variables(os.environ)
 

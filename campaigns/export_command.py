@@ -36,7 +36,7 @@ SHOWN = {
 }
 
 
-@click.command()
+@click.command(short_help="Make a program of a saved trace that needs no kvoracle.")
 @click.argument("trace", type=NamedPath(path_type=Path))
 @click.option("--target", required=True, help="What the program puts under test.")
 @click.option(

@@ -10,7 +10,7 @@ from campaigns.options import NamedPath
 from oracle.errors import UsageError
 
 
-@click.command()
+@click.command(short_help="Write the files of a release that its allocators need.")
 @click.argument("target")
 @click.option(
     "--into",

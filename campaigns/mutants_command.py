@@ -10,7 +10,7 @@ from campaigns.verdict import CLEAN, FINDINGS, INTERRUPTED
 from oracle.errors import UsageError
 
 
-@click.command()
+@click.command(short_help="Score the suite on faults that were put in on purpose.")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option(
     "--examples",
@@ -43,7 +43,9 @@ def mutants(names: tuple[str, ...], examples: int, seed: int, laws_only: bool) -
 
     strange = [name for name in names if name not in MUTANTS]
     if strange:
-        raise UsageError(f"there is no mutant {strange[0]!r}: 'kvoracle targets' lists them")
+        raise UsageError(
+            f"there is no mutant {strange[0]!r}: 'kvoracle targets --mutants' lists them"
+        )
     kills: list[Kill] = []
     chosen = list(dict.fromkeys(names)) or list(MUTANTS)
     with Interruption() as interruption:

@@ -26,7 +26,7 @@ from oracle.errors import UsageError
 Form = Literal["text", "markdown", "json"]
 
 
-@click.command()
+@click.command(short_help="Look for the known bugs of SGLang on their releases.")
 @click.argument("bugs", metavar="[ID]...", nargs=-1)
 @click.option("--seeds", type=click.IntRange(1), default=20, show_default=True, help="How often.")
 @click.option(

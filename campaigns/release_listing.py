@@ -38,9 +38,19 @@ def listing() -> list[str]:
         "families": ["".join(LETTERS[name] for name in row.families) for row in rows],
         **{kind: [_cell(row, kind) for row in rows] for kind in kinds},
     }
-    lines = [f"Releases 0.5.N; {letters}; {ABSENT} no family has it.", "", *_aligned(table)]
+    lines = [*_families(rows), "", f"Releases 0.5.N; {letters}; {ABSENT} no family has it.", ""]
+    lines += _aligned(table)
     lines += ["", "Calls that came and went, and how pages are allocated on a CPU:", ""]
     return lines + [_changes(row, rows) for row in rows]
+
+
+def _families(rows: Sequence[ReleaseRow]) -> list[str]:
+    """Which releases have each family, a line for each."""
+    lines = ["Families and their releases:", ""]
+    for family in LETTERS:
+        having = [row.version for row in rows if family in row.families]
+        lines.append(f"{family:{max(map(len, LETTERS))}}  {having[0]} to {having[-1]}")
+    return lines
 
 
 def _aligned(table: Mapping[str, Sequence[str]]) -> list[str]:

@@ -51,7 +51,7 @@ from oracle.geometry import Level
 from oracle.trace import Trace, read_trace
 
 
-@click.command()
+@click.command(short_help="Run a saved trace, operation by operation.")
 @click.argument("trace", type=NamedPath(path_type=Path))
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
 @level_option(None, "How the allocator's invariants speak (default: as the trace says).")

@@ -33,7 +33,9 @@ def _error_before(finding: Finding, session: Session) -> str:
     """What the caller of a short trace did wrong before a finding that is not put down to it; "" when it did nothing."""
     for record in session.records or []:
         if record.breaches and not finding.breach and record.index < finding.index:
-            return f"the caller broke {record.breaches[0]!r} at operation {record.index}, before this"
+            return (
+                f"the caller broke {record.breaches[0]!r} at operation {record.index}, before this"
+            )
     return ""
 
 
@@ -115,7 +117,11 @@ class Shortener:
             remark="; ".join(
                 filter(
                     None,
-                    (_error_before(short_finding, session), "" if steady else NOT_STEADY, no_script),
+                    (
+                        _error_before(short_finding, session),
+                        "" if steady else NOT_STEADY,
+                        no_script,
+                    ),
                 )
             ),
         )

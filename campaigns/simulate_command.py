@@ -24,7 +24,7 @@ from oracle.geometry import FAMILIES, LARGEST_PAGE_SIZE, LARGEST_SIZE, Family, L
 MOST_REQUESTS = 100_000
 
 
-@click.command()
+@click.command(short_help="Serve days of simulated traffic, every call judged.")
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
 @click.option(
     "--family",

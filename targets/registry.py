@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from oracle.target import Target
 
 ENTRY_POINT_GROUP = "kvoracle.targets"
-_MUTANT = "mutant:"
+MUTANT = "mutant:"
+"""What the names of our allocators with a fault put in begin with."""
 
 
 class KnownTarget(NamedTuple):
@@ -78,10 +79,10 @@ def known_targets() -> list[KnownTarget]:
         _known("sglang==X", "release X of SGLang, fetched into a cache", no_torch),
         _known("sglang@PATH", "a checkout or an unpacked wheel of SGLang", no_torch),
     ]
-    for name, description in _mutants(no_torch).items():
-        known.append(_known(_MUTANT + name, description, no_torch))
     for name, entry_point in sorted(_entry_points().items()):
         known.append(_known(name, f"from {entry_point.value}", ""))
+    for name, description in _mutants(no_torch).items():
+        known.append(_known(MUTANT + name, description, no_torch))
     return known
 
 
@@ -100,8 +101,8 @@ def _make_own(specification: str, device: str) -> Target:
         canary: Target = _module("targets.canary", specification).CanaryTarget(device)
         return canary
     mutants = _module("targets.mutants.registry", specification)
-    name = specification.removeprefix(_MUTANT)
-    if not specification.startswith(_MUTANT) or name not in mutants.MUTANTS:
+    name = specification.removeprefix(MUTANT)
+    if not specification.startswith(MUTANT) or name not in mutants.MUTANTS:
         raise UsageError(_unknown(specification))
     mutant: Target = mutants.make_mutant(name, device)
     return mutant
