@@ -8,13 +8,22 @@ from typing import Literal
 import click
 import msgspec
 
-from campaigns.bisection import ReleaseResult, conclusions, document, result_of, table
+from campaigns.bisection import ReleaseResult, conclusions, document, lacking, result_of, table
 from campaigns.child import Gone
 from campaigns.child_pool import MakeJob, cores, run_jobs
 from campaigns.deaths import death_finding
 from campaigns.interruption import Interruption
 from campaigns.lane import problem_of
-from campaigns.messages import Broken, Discovered, Event, Refused, ReplayJob, Started, Where
+from campaigns.messages import (
+    Broken,
+    Discovered,
+    Event,
+    Refused,
+    Replayed,
+    ReplayJob,
+    Started,
+    Where,
+)
 from campaigns.options import NamedPath, laws_only_option, level_option, target_options
 from campaigns.result_cache import ResultCache
 from campaigns.verdict import CLEAN, FINDINGS, INTERRUPTED, USAGE
@@ -22,6 +31,8 @@ from oracle.finding import Finding
 from oracle.geometry import Level
 from oracle.trace import Trace, read_trace
 from targets.sglang.kernel_choice import chosen_kernels
+
+SKIPPED = "every operation of the trace was skipped"
 
 
 @click.command(short_help="Find the first release on which a saved trace fails.")
@@ -54,7 +65,7 @@ def bisect(
     """Run a saved trace on every release, post-releases too, and name the first bad and the first good one.
 
     Each release runs in a process of its own. A release fails when the trace shows any finding there, hazards included, and is
-    unsupported when it lacks a call of the trace. Results are remembered in the user's cache.
+    unsupported when it lacks a call of the trace or runs none of its operations. Results are remembered in the user's cache.
 
     \b
     Examples:
@@ -119,6 +130,8 @@ class Bisection:
         self._findings: dict[str, list[Finding]] = {}
         self._versions: dict[str, dict[str, str]] = {}
         self._refusals: dict[str, str] = {}
+        self._called: set[str] = set()
+        """The releases on which an operation made a call."""
         self._results: dict[str, ReleaseResult] = {}
         self.interrupted = False
 
@@ -154,6 +167,9 @@ class Bisection:
             self._versions[release] = event.versions
         elif isinstance(event, Discovered):
             self._findings.setdefault(release, []).append(event.finding)
+        elif isinstance(event, Replayed):
+            if event.lines and event.index < len(self._trace.operations):
+                self._called.add(release)
         elif isinstance(event, Refused):
             self._refusals[release] = problem_of(event)
         elif isinstance(event, Broken):
@@ -183,4 +199,6 @@ class Bisection:
                     last_words=gone.last_words,
                 )
             )
+        if not refusal and release not in self._called and self._trace.operations:
+            refusal = lacking(release, self._trace) or SKIPPED
         return result_of(release, self._trace, findings, refusal)

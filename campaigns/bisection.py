@@ -113,7 +113,7 @@ def table(results: Sequence[ReleaseResult]) -> list[str]:
 def conclusions(results: Sequence[ReleaseResult]) -> list[str]:
     """First bad and first good as sentences, in the order of the releases; one sentence where none could be judged."""
     if not any(result.status in ("pass", "fail") for result in results):
-        why = "has what the trace calls" if _lack_it(results) else "could be judged"
+        why = "can run the trace" if _none_can_run_it(results) else "could be judged"
         return [f"first bad: not known, no release {why}"]
     lines = []
     for change in changes(results):
@@ -127,7 +127,7 @@ def conclusions(results: Sequence[ReleaseResult]) -> list[str]:
     return lines + _signatures(results)
 
 
-def _lack_it(results: Sequence[ReleaseResult]) -> bool:
+def _none_can_run_it(results: Sequence[ReleaseResult]) -> bool:
     return all(result.status == "unsupported" for result in results)
 
 

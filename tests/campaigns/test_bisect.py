@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from campaigns.bisect_command import SKIPPED, Bisection
 from campaigns.bisection import (
     ReleaseResult,
     Status,
@@ -16,6 +18,8 @@ from campaigns.bisection import (
     result_of,
     table,
 )
+from campaigns.child import Gone
+from campaigns.messages import Event, Replayed, Started
 from campaigns.result_cache import ResultCache
 from oracle.geometry import Geometry
 from oracle.operations import Alloc, FreeSegment, Recover, Resize
@@ -65,13 +69,43 @@ def test_a_trace_that_always_passes_has_no_first_bad_release() -> None:
     [
         ({"r17": "problem", "r18": "problem"}, "could be judged"),
         ({"r17": "unsupported", "r18": "problem"}, "could be judged"),
-        ({"r17": "unsupported"}, "has what the trace calls"),
+        ({"r17": "unsupported"}, "can run the trace"),
     ],
 )
 def test_where_no_release_was_judged_none_is_said_to_pass(
     statuses: dict[str, Status], why: str
 ) -> None:
     assert conclusions(results(**statuses)) == [f"first bad: not known, no release {why}"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "status", "sentence"),
+    [((), "unsupported", SKIPPED), (("alloc(4) -> [1..4]",), "pass", "")],
+)
+def test_a_release_that_skips_every_operation_does_not_pass(
+    lines: tuple[str, ...],
+    status: Status,
+    sentence: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    events: list[Event | Gone] = [
+        Started({}, ()),
+        Replayed(0, "alloc", "done", lines),
+        Replayed(1, "costs", "done", ("no call",)),
+        Gone("", ""),
+    ]
+
+    def run_jobs(_jobs: object, _workers: int, hear: Any, _interruption: object) -> bool:
+        for event in events:
+            hear(0, event)
+        return True
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("campaigns.bisect_command.run_jobs", run_jobs)
+    trace = Trace(geometry=HYBRID, operations=(Alloc(amount=4),))
+    (result,) = Bisection(trace, ("0.5.23",)).run(1)
+    assert (result.status, result.sentence) == (status, sentence)
 
 
 def test_a_trace_that_fails_again_changes_three_times() -> None:
