@@ -32,7 +32,7 @@ WAITING = ("free", "staged", "group", "page_pile")
 LISTED = ("free", "staged")
 FIELDS = frozenset(
     {
-        "mapping", "swa_set_pile", "swa_page_pile", "group", "classes", "class_staged", "prepared",
+        "mapping", "swa_set_pile", "swa_page_pile", "full_only_pile", "group", "classes", "class_staged", "prepared",
         "device_mapping", "device_full_pile",
     }
 )  # fmt: skip
@@ -52,6 +52,7 @@ EXPRESSIONS = {
     "mapping": "{host}.full_to_swa_index_mapping.tolist()",
     "swa_set_pile": "lists({host}.swa_free_group)",
     "swa_page_pile": "lists({host}.swa_page_ids_group)",
+    "full_only_pile": 'lists(getattr({host}, "full_free_group", None) or [])',
     "group": "group_of(allocator)",
     "available_size": "allocator.available_size()",
     "full_available_size": "allocator.full_available_size()",
@@ -74,6 +75,7 @@ MEANINGS = {
     "mapping": "the mapping from FULL slot to SWA slot, 0 where there is no peer",
     "swa_set_pile": "the SWA slots that wait for the end of the free group",
     "swa_page_pile": "the SWA pages that wait for the end of the free group",
+    "full_only_pile": "the FULL slots of FULL-only frees that wait for the end of the free group",
     "new_pages_available": "whether 0, 1, all and one page more are available (FULL by SWA)",
     "swa pool": "whether there is an SWA pool",
 }

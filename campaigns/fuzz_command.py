@@ -179,10 +179,10 @@ def run_and_show(
             verdict = FuzzRun(options, progress, interruption).run()
         interruption.report_begins()
         code = show_verdict(verdict, form)
-        if options.known is not None and not update_known:
-            for target in options.targets:
-                if not options.known_on(target):
-                    click.echo(f"known: {options.known.path} has no entry for {target}", err=True)
+        known = options.known
+        if known is not None and not any(map(options.known_on, options.targets)):
+            named = " or ".join(options.targets)
+            click.echo(f"known: {known.path} has no entry for {named}", err=True)
         if update_known and options.known is not None and code in (CLEAN, FINDINGS):
             click.echo(update_file(options.known, verdict), err=True)
             return FINDINGS if verdict.has_expired() else CLEAN

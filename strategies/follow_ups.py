@@ -1,6 +1,6 @@
 """What callers do right after something else: the release of a row that got peers for its tail only, recovery inside the group that freed a row, a restore soon after a backup, the end
 of a load or of a forward pass, the rollback of what was allocated for speculation, the next turn of the ratchet, a row above a compressed
-device that goes on inside a page, a state that was taken out in advance.
+device that goes on inside a page, a state that was taken out in advance, a row released with a cursor behind its end.
 
 Drawn operations seldom stand in such an order by chance. Guarantees that what follows depends on the operations before it only,
 and that every second occasion is left to chance, so that nothing always follows.
@@ -9,7 +9,7 @@ and that every second occasion is left to chance, so that nothing always follows
 from __future__ import annotations
 
 from oracle import operations as op
-from oracle.geometry import BANDS, Geometry
+from oracle.geometry import BANDS, ROW_FAMILIES, Geometry
 
 FREEING = (op.Free, op.FreeSegment, op.FreeSegments, op.Release, op.Evict)
 SWA_METHODS = ("free_swa", "free_swa_segment")
@@ -24,6 +24,7 @@ class FollowUps:
         self._paged = geometry.family == "paged"
         self._compressed = geometry.family == "hisparse-dsv4"
         self._sliding = geometry.family == "pure-swa"
+        self._cursors = geometry.family in ROW_FAMILIES
         bands = BANDS.get(geometry.family, ())
         self._state_band = bands.index("state") if "state" in bands else None
         self._hostile = hostile
@@ -51,6 +52,10 @@ class FollowUps:
             self._plan(
                 _whole_row(operation, "free_segment" if self._turn % 4 < 2 else "free_swa_segment")
             )
+        elif isinstance(operation, op.ExtendTail) and self._cursors and self._hostile:
+            # All of the row is dead for a cursor that points behind its end, inside a page.
+            request = max(0, operation.request - 1)
+            self._plan(op.FreeRowSegments(request=request, empty=True, drift=self._page_size - 1))
         elif isinstance(operation, op.Alloc) and self._compressed:
             self._plan(op.Extend((op.Part(1, 5),)))
         elif isinstance(operation, op.Backup):

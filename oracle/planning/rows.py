@@ -38,8 +38,13 @@ class _Eviction(Struct):
 
 
 def plan_evict_window(caller: Caller, operation: op.EvictWindow) -> Plan:
-    """The window of several requests moves on; only those are called for which this caller would."""
+    """The window of several requests moves on; only those are called for which this caller would. Of one that holds no row nothing
+    is evicted.
+    """
     books = caller.books
+    if not books.requests:
+        yield from _evict_without_row(caller, operation)
+        return
     count = min(1 + operation.count % MOST_EVICTIONS, len(books.requests))
     chosen = [books.newest(operation.request + index) for index in range(count)]
     made = [_eviction(caller, request, operation) for request in chosen if request is not None]
@@ -264,6 +269,23 @@ def _eviction(caller: Caller, request: Request, operation: op.EvictWindow) -> _E
         wide=False,
     )
     return _Eviction(request, cursors, Planned(call, tuple(breaches)))
+
+
+def _evict_without_row(caller: Caller, operation: op.EvictWindow) -> Plan:
+    """A request that was retracted, or has no row yet; where its cursor moves all the same (§13.2), nobody asks."""
+    if caller.contract.eviction_without_row != "returned":
+        return
+    sizes = caller.geometry.family_sizes
+    yield Planned(
+        Call(
+            method="evict_out_of_window",
+            slots=(),
+            pre_len=sizes.window + 2 * caller.page_size + operation.behind,
+            window=sizes.window,
+            sharing=operation.sharing,
+            wide=False,
+        )
+    )
 
 
 def _book_eviction(caller: Caller, eviction: _Eviction, outcome: Outcome) -> None:
