@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 
 INTERRUPTED = 130
 
@@ -17,5 +19,16 @@ def main() -> None:
             kvoracle(prog_name="kvoracle")
         finally:
             ignore_interruptions()
+            _forget_what_cannot_be_written()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+
+
+def _forget_what_cannot_be_written() -> None:
+    """Of a stream that was refused once, Python would fail over the rest when it ends, and leave with a code of its own (120)."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError):
+            try:
+                stream.flush()
+            except OSError:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -47,7 +47,21 @@ class FollowUps:
         elif isinstance(operation, (op.GroupEnd, op.Clear, op.Resize)):
             self._in_group = False
             self._waiting.clear()
-        elif isinstance(operation, op.ExtendTail) and self._hybrid:
+        elif isinstance(operation, op.Alloc) and self._compressed:
+            self._plan(op.Extend((op.Part(1, 5),)))
+        elif isinstance(operation, op.Backup):
+            self._plan(op.Alloc(unit="pages"), op.Restore())
+        elif self._in_group and self._hybrid and isinstance(operation, FREEING):
+            recovery = self._recovery(operation)
+            if recovery is not None:
+                self._plan(recovery, op.GroupEnd())
+        elif isinstance(operation, op.ExtendTail | op.EvictWindow | op.OverAllocate):
+            self._saw_row(operation)
+        else:
+            self._saw_buffer(operation)
+
+    def _saw_row(self, operation: op.ExtendTail | op.EvictWindow | op.OverAllocate) -> None:
+        if isinstance(operation, op.ExtendTail) and self._hybrid:
             self._turn += 1
             self._plan(
                 _whole_row(operation, "free_segment" if self._turn % 4 < 2 else "free_swa_segment")
@@ -56,14 +70,6 @@ class FollowUps:
             # All of the row is dead for a cursor that points behind its end, inside a page.
             request = max(0, operation.request - 1)
             self._plan(op.FreeRowSegments(request=request, empty=True, drift=self._page_size - 1))
-        elif isinstance(operation, op.Alloc) and self._compressed:
-            self._plan(op.Extend((op.Part(1, 5),)))
-        elif isinstance(operation, op.Backup):
-            self._plan(op.Alloc(unit="pages"), op.Restore())
-        elif isinstance(operation, op.Reserve):
-            bound = (op.Evict(pages=1), op.BindReserved(), op.FinishLoad())
-            self._turn += 1
-            self._plan(*(bound if self._turn % 4 < 2 else (op.CancelReserved(), op.FinishLoad())))
         elif isinstance(operation, op.EvictWindow):
             # The ratchet: the row grows, and its cursor moves once more.
             grown = op.Part(request=operation.request + 1, amount=1, unit="pages")
@@ -73,6 +79,15 @@ class FollowUps:
         elif isinstance(operation, op.OverAllocate):
             self._turn += 1
             self._plan(op.RollBack() if self._turn % 4 < 2 else op.ReleaseRow(together=True))
+
+    def _saw_buffer(self, operation: op.Base) -> None:
+        """What the callers of pools that share a buffer do next."""
+        if isinstance(operation, op.Reserve):
+            bound = (op.Evict(pages=1), op.BindReserved(), op.FinishLoad())
+            self._turn += 1
+            self._plan(*(bound if self._turn % 4 < 2 else (op.CancelReserved(), op.FinishLoad())))
+        elif isinstance(operation, op.BindReserved):
+            self._plan(op.FinishLoad())
         elif isinstance(operation, op.AllocGroupBegin) and self._state_band is not None:
             # Pages of prepared states move into the holes of older states.
             flush = op.Flush(band=self._state_band, urgent=True)
@@ -84,10 +99,6 @@ class FollowUps:
                 self._waiting = list(moved if self._begins % 4 == 1 else ended)
         elif isinstance(operation, op.BeginForward):
             self._plan(op.Flush(), op.FireEvent())
-        elif self._in_group and self._hybrid and isinstance(operation, FREEING):
-            recovery = self._recovery(operation)
-            if recovery is not None:
-                self._plan(recovery, op.GroupEnd())
 
     def due(self) -> op.Base | None:
         """The operation to put in before the next drawn one, None when nothing follows."""

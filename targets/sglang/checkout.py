@@ -10,6 +10,7 @@ import msgspec
 
 from oracle.errors import TargetUnavailable
 from targets.sglang.cache import MANIFEST, Manifest
+from targets.sglang.finder import SglangFinder
 
 _VERSION = re.compile(r"""^(?:__version__|version).*=\s*['"]([^'"]+)['"]""", re.MULTILINE)
 
@@ -40,8 +41,9 @@ def find_installed() -> Path:
     Raises:
         TargetUnavailable: none is installed.
     """
-    # Not importlib's own search, which answers with what this process has imported: a fetched release perhaps.
-    specs = (finder.find_spec("sglang", None) for finder in sys.meta_path)
+    # Not importlib's own search, nor our finder: they answer with what this process has imported, a fetched release perhaps.
+    others = (finder for finder in sys.meta_path if not isinstance(finder, SglangFinder))
+    specs = (finder.find_spec("sglang", None) for finder in others)
     spec = next((found for found in specs if found is not None), None)
     for place in (spec.submodule_search_locations if spec is not None else None) or ():
         if (Path(place) / "srt" / "mem_cache").is_dir():

@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from oracle.errors import TargetUnavailable, UsageError
+from oracle.errors import TargetUnavailable
 from oracle.geometry import Geometry
 from targets.request_slots import RequestSlots
 from targets.sglang.kv_pools import SubPool
@@ -38,7 +38,7 @@ def make_further(
 ) -> Any:
     """An allocator of ``geometry``; ``request_slots`` is the caller's pool where there are rings.
 
-    Raises ``TargetUnavailable`` where the release has no such class, ``UsageError`` for a size that its class refuses.
+    Raises ``TargetUnavailable`` where the release has no such class.
     """
     if further_class(release, geometry.family) is None:
         raise TargetUnavailable(f"SGLang {release.version} has no {geometry.family} allocator")
@@ -103,16 +103,11 @@ def _hisparse_dsv4(release: Release, geometry: Geometry) -> Any:
 
 
 def _page_interleave(release: Release, geometry: Geometry) -> Any:
-    ranks = geometry.family_sizes.ranks
-    if ranks < 2:
-        raise UsageError(
-            f"SGLang {release.version} spreads pages over 2 ranks or more, not {ranks}"
-        )
     return construct(
         further_class(release, geometry.family),
         size=geometry.size,
         physical_page_size=geometry.page_size,
-        shard_size=ranks,
+        shard_size=geometry.family_sizes.ranks,
         dtype=KV_DTYPE,
         device=release.device,
         kvcache=SubPool(geometry.size, geometry.page_size, KV_DTYPE, release.device),

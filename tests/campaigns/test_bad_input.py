@@ -151,4 +151,7 @@ def test_the_targets_are_listed() -> None:
     result = CliRunner().invoke(main, ["targets"])
     assert result.exit_code == 0
     assert "eager " in result.output
-    assert "mutant:capacity-off-by-one" in result.output
+    assert "mutant:capacity-off-by-one" not in result.output
+    assert "--mutants lists them" in result.output
+    everything = CliRunner().invoke(main, ["targets", "--mutants"])
+    assert "mutant:capacity-off-by-one" in everything.output

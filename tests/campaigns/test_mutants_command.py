@@ -39,7 +39,9 @@ def test_the_listing_has_a_column_for_each_release_and_says_what_came_and_went()
     done = CliRunner().invoke(main, ["targets", "--releases"])
     assert done.exit_code == 0, done.output
     lines = done.output.splitlines()
-    assert len(lines[2].split()) == len(RELEASES)
+    assert "mamba-slots        0.5.13 to 0.5.23" in lines
+    columns = next(line for line in lines if line.startswith(" "))
+    assert len(columns.split()) == len(RELEASES)
     (resize,) = [line.split() for line in lines if line.startswith("resize ")]
     assert resize[1:].count(".") == RELEASES.index("0.5.16")
     assert any(line.startswith("0.5.17 ") and "-backup_state" in line for line in lines)

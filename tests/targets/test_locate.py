@@ -11,6 +11,7 @@ import pytest
 
 from oracle.errors import TargetUnavailable, UsageError
 from targets.sglang.checkout import find_installed, find_package, version_of
+from targets.sglang.finder import OutsideImports, SglangFinder
 from targets.sglang.locate import locate
 from targets.sglang.releases import NEWEST, RELEASES, is_specification, parse
 
@@ -86,7 +87,11 @@ def test_the_installed_one_is_found_without_importing_it(
     assert "sglang" not in sys.modules
 
 
-def test_no_installed_one_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_installed_one_is_one_sentence_even_where_a_release_is_imported(
+    made_up_tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = SglangFinder(made_up_tree / "sglang", OutsideImports(), keep_bytecode=False)
+    monkeypatch.setattr(sys, "meta_path", [ours, *sys.meta_path])
     monkeypatch.setattr(sys, "path", [])
     monkeypatch.setattr(sys, "path_importer_cache", {})
     with pytest.raises(TargetUnavailable, match="no sglang is installed"):

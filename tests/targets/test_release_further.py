@@ -129,7 +129,7 @@ def test_each_release_has_the_further_families_and_choices_that_its_table_says()
 @pytest.mark.release
 def test_a_single_rank_is_refused_in_a_sentence() -> None:
     out, _ = run_on_release(ONE_RANK)
-    assert out.strip() == "SGLang 0.5.23 spreads pages over 2 ranks or more, not 1"
+    assert out.strip() == "the page-interleave family needs ranks of at least 2, not 1"
 
 
 @pytest.mark.long
