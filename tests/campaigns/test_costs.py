@@ -120,6 +120,7 @@ def test_a_finding_of_the_probe_fails_the_run() -> None:
     assert "kvoracle replay trace.json eager --costs" in render(verdict, 200)
 
 
+@pytest.mark.long
 def test_a_fuzz_with_costs_still_makes_programs(command: RunCommand) -> None:
     done = command(
         "fuzz", "eager", "--family", "unified-swa", "--callers", "hostile", "--examples", "10",

@@ -66,6 +66,7 @@ def test_a_release_is_asked_too(tmp_path: Path) -> None:
     assert run_script(path, argument=tree) is False, path.read_text()
 
 
+@pytest.mark.long
 def test_the_second_allocator_of_a_script_may_be_larger(tmp_path: Path) -> None:
     rows = (Alloc(amount=2), Extend(parts=(Part(amount=9),)), Free(request=1, count=3))
     trace = Trace(
@@ -96,6 +97,7 @@ def test_the_report_tells_both_runs_and_the_promise() -> None:
     assert "Two runs come to the same: frees in a group free what they free without one" in text
 
 
+@pytest.mark.long
 def test_the_pytest_form_fails_while_the_fault_is_there(tmp_path: Path) -> None:
     path = tmp_path / "test_grouped.py"
     path.write_text(render(ALIASED, MUTANT, format="pytest", file_name=path.name))

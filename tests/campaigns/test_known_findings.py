@@ -89,7 +89,7 @@ def test_an_entry_that_only_the_prediction_sees_is_not_stale_when_the_laws_judge
     command: RunCommand, tmp_path: Path
 ) -> None:
     file = write(tmp_path, looks='{ kind = ["divergence"], quantity = ["full.*"] }')
-    done = fuzz(command, "mutant:dedup-dropped", file, "--laws-only")
+    done = fuzz(command, "mutant:dedup-dropped", file, "--laws-only", "--examples", "1")
     (target,) = json.loads(done.stdout)["targets"]
     assert target["known"][0]["state"] == "known"
 

@@ -40,6 +40,7 @@ def _fuzz(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_a_fault_fails_with_its_trace_and_a_known_one_does_not(tmp_path: Path) -> None:
     failed = _fuzz(tmp_path, MUTANT)
     assert failed.returncode == 1, failed.stdout + failed.stderr

@@ -89,6 +89,7 @@ def _killed_by_laws(mutant: Mutant, traces: list[Trace]) -> bool:
     return bool(kill_by_hand(mutant, LAWS_ONLY) or kill(mutant, traces, LAWS_ONLY))
 
 
+@pytest.mark.long
 def test_the_laws_alone_kill_every_mutant_that_breaks_one(
     explored: dict[Family, list[Trace]],
 ) -> None:

@@ -37,7 +37,7 @@ def traces_of(target: ReferenceTarget, family: Family, callers: Callers, seed: i
     return traces
 
 
-@pytest.mark.parametrize("callers", ["legal", "hostile"])
+@pytest.mark.parametrize("callers", ["legal", pytest.param("hostile", marks=pytest.mark.long)])
 @pytest.mark.parametrize("family", DRAWN_FAMILIES)
 def test_every_kind_of_operation_is_executed(family: Family, callers: Callers) -> None:
     target = ReferenceTarget()

@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 def test_the_table_has_a_row_for_each_call_and_names_where_it_was_measured() -> None:
     command = [sys.executable, "benchmarks/allocators.py", "--device", "cpu", "--targets", "eager"]
     command += ["--page-sizes", "1", "4", "--pages", "1", "8", "--rounds", "2"]
