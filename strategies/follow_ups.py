@@ -33,6 +33,7 @@ class FollowUps:
         self._occasions = 0
         self._turn = 0
         self._begins = 0
+        self._tails = 0
 
     def saw(self, operation: op.Base) -> None:
         """An operation was stepped."""
@@ -68,8 +69,12 @@ class FollowUps:
             )
         elif isinstance(operation, op.ExtendTail) and self._cursors and self._hostile:
             # All of the row is dead for a cursor that points behind its end, inside a page.
-            request = max(0, operation.request - 1)
-            self._plan(op.FreeRowSegments(request=request, empty=True, drift=self._page_size - 1))
+            # Counted apart, so that what else follows in these rows stays as frequent.
+            self._tails += 1
+            if self._tails % 4 == 1 and not self._waiting:
+                request = max(0, operation.request - 1)
+                drift = self._page_size - 1
+                self._waiting = [op.FreeRowSegments(request=request, empty=True, drift=drift)]
         elif isinstance(operation, op.EvictWindow):
             # The ratchet: the row grows, and its cursor moves once more.
             grown = op.Part(request=operation.request + 1, amount=1, unit="pages")
@@ -78,7 +83,7 @@ class FollowUps:
                 self._plan(op.Extend(parts=(grown,)), op.EvictWindow(request=operation.request))
         elif isinstance(operation, op.OverAllocate):
             self._turn += 1
-            self._plan(op.RollBack() if self._turn % 4 < 2 else op.ReleaseRow(together=True))
+            self._plan(op.RollBack() if self._turn % 4 < 3 else op.ReleaseRow(together=True))
 
     def _saw_buffer(self, operation: op.Base) -> None:
         """What the callers of pools that share a buffer do next."""
